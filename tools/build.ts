@@ -1,0 +1,97 @@
+/** Builds `dist/minisandbox`: one bundle of all sources, compiled into one file. */
+import { fromFileUrl } from "@std/path/from-file-url";
+import { join } from "@std/path/join";
+
+/** The folder of the checkout. */
+export const ROOT: string = fromFileUrl(new URL("..", import.meta.url)).replace(/\/$/, "");
+
+/** The program that `build()` makes. */
+export const BINARY: string = join(ROOT, "dist/minisandbox");
+
+const STAMP = join(ROOT, "dist/minisandbox.sha256");
+
+/**
+ * Builds the program, unless the sources are those of the program that is there.
+ *
+ * @returns Whether anything had to be built.
+ * @throws {Error} If Deno cannot bundle or compile.
+ */
+export async function build(): Promise<boolean> {
+  const digest = await digestSources();
+  if (await isFile(BINARY) && await readStamp() === digest) return false;
+
+  await Deno.mkdir(join(ROOT, "dist"), { recursive: true });
+  const scratch = await Deno.makeTempDir({ dir: join(ROOT, "dist"), prefix: "tmp-" });
+  try {
+    const bundle = join(scratch, "minisandbox.js");
+    const program = join(scratch, "minisandbox");
+    await deno(["bundle", "--platform=deno", "--minify", "--output", bundle, "main.ts"]);
+    // No code cache: a compiled program keeps it at a guessable name in the shared /tmp, where
+    // another user could leave code for root to run.
+    await deno([
+      ...["compile", "--no-config", "--no-check", "--no-code-cache", "--no-npm", "--no-remote"],
+      ...["--allow-all", "--output", program, bundle],
+    ]);
+    await Deno.rename(program, BINARY);
+    await Deno.writeTextFile(join(scratch, "stamp"), digest);
+    await Deno.rename(join(scratch, "stamp"), STAMP);
+  } finally {
+    await Deno.remove(scratch, { recursive: true });
+  }
+  return true;
+}
+
+async function deno(args: string[]): Promise<void> {
+  const [verb = "", ...rest] = args;
+  const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [verb, "--quiet", ...rest],
+    cwd: ROOT,
+    stdin: "null",
+    stdout: "null",
+    stderr: "piped",
+  }).output();
+  if (!success) {
+    throw new Error(`Cannot ${verb} the program:\n${new TextDecoder().decode(stderr).trim()}`);
+  }
+}
+
+async function digestSources(): Promise<string> {
+  const parts = [Deno.version.deno, Deno.build.arch];
+  for (const path of await listSources()) {
+    parts.push(path, await Deno.readTextFile(join(ROOT, path)));
+  }
+  const bytes = new TextEncoder().encode(JSON.stringify(parts));
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
+}
+
+async function listSources(): Promise<string[]> {
+  const paths = ["deno.json", "deno.lock", "main.ts", "tools/build.ts"];
+  for (const folder of ["ffi", "src"]) await addFiles(paths, folder);
+  return paths.sort();
+}
+
+async function addFiles(paths: string[], folder: string): Promise<void> {
+  for await (const entry of Deno.readDir(join(ROOT, folder))) {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory) await addFiles(paths, path);
+    else if (entry.isFile) paths.push(path);
+  }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  const info = await Deno.stat(path).catch(() => null);
+  return info?.isFile ?? false;
+}
+
+function readStamp(): Promise<string | null> {
+  return Deno.readTextFile(STAMP).catch(() => null);
+}
+
+if (import.meta.main) {
+  try {
+    await build();
+  } catch (error) {
+    console.error(`build: ${error instanceof Error ? error.message : error}`);
+    Deno.exit(1);
+  }
+}

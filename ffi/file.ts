@@ -1,0 +1,207 @@
+/** Wrappers of the calls on files and descriptors, one call each. */
+import { AT, F, LOCK, O, RESOLVE } from "./constant.ts";
+import { check, retry, SyscallError } from "./errno.ts";
+import { OPEN_HOW, STATFS } from "./layout.ts";
+import { libc } from "./libc.ts";
+import { NR } from "./syscall_number.ts";
+import { type CString, cstr, flagNames, octal, quote } from "./text.ts";
+
+/** Wraps `openat(2)`; the descriptor is the caller's. @throws {SyscallError} If refused. */
+export function openAt(dirfd: number, path: CString, flags: number, mode = 0): number {
+  const name = cstr(path);
+  return retry(
+    () => libc.openat(dirfd, name, flags, mode),
+    () => `openat(${at(dirfd)}, ${quote(path)}, ${flagNames(O, flags)}, ${octal(mode)})`,
+  );
+}
+
+/** Wraps `openat2(2)`: a path resolved under rules (`RESOLVE`). @throws {SyscallError} If refused. */
+export function openAt2(
+  dirfd: number,
+  path: CString,
+  how: { readonly flags: number; readonly mode?: number; readonly resolve: number },
+): number {
+  const { flags, mode = 0, resolve } = how;
+  const struct = new BigUint64Array(OPEN_HOW.size / 8 + 8); // past 64 bytes, so that it stays put
+  struct.set([BigInt(flags), BigInt(mode), BigInt(resolve)]);
+  const name = cstr(path);
+  return retry(
+    () => libc.openat2(BigInt(NR.openat2), BigInt(dirfd), name, struct, BigInt(OPEN_HOW.size)),
+    () =>
+      `openat2(${at(dirfd)}, ${quote(path)}, {flags=${flagNames(O, flags)}, mode=${octal(mode)}, ` +
+      `resolve=${flagNames(RESOLVE, resolve)}})`,
+  );
+}
+
+/** Wraps `close(2)`; never retried. @throws {SyscallError} If it was not open, or a write failed. */
+export function close(fd: number): void {
+  check(libc.close(fd), () => `close(${fd})`);
+}
+
+/** Wraps `read(2)`; 0 is the end. @throws {SyscallError} If refused. */
+export function read(fd: number, buffer: Uint8Array<ArrayBuffer>): number {
+  return retry(
+    () => libc.read(fd, buffer, BigInt(buffer.length)),
+    () => `read(${fd}, …, ${buffer.length})`,
+  );
+}
+
+/** Wraps `write(2)`; may write less. @throws {SyscallError} If refused. */
+export function write(fd: number, bytes: Uint8Array<ArrayBuffer>): number {
+  return retry(
+    () => libc.write(fd, bytes, BigInt(bytes.length)),
+    () => `write(${fd}, …, ${bytes.length})`,
+  );
+}
+
+/** Wraps `pipe2(2)`. @throws {SyscallError} If refused. */
+export function pipe(flags: number): { readonly reader: number; readonly writer: number } {
+  const fds = new Int32Array(32); // past 64 bytes, so that it stays put
+  check(libc.pipe2(fds, flags), () => `pipe2(…, ${flagNames(O, flags)})`);
+  return { reader: fds[0]!, writer: fds[1]! };
+}
+
+/** Wraps `fcntl(2)` with a number as argument. @throws {SyscallError} If refused. */
+export function fcntl(fd: number, operation: number, argument = 0): number {
+  return check(
+    libc.fcntl(fd, operation, BigInt(argument)),
+    () => `fcntl(${fd}, ${flagNames(F, operation)}, ${argument})`,
+  );
+}
+
+/** Wraps `flock(2)`; with LOCK_NB a lock that another holds is EAGAIN. @throws {SyscallError} */
+export function flock(fd: number, operation: number): void {
+  retry(() => libc.flock(fd, operation), () => `flock(${fd}, ${flagNames(LOCK, operation)})`);
+}
+
+/** Wraps `mkdirat(2)`. @throws {SyscallError} If refused. */
+export function mkdirAt(dirfd: number, path: CString, mode: number): void {
+  check(
+    libc.mkdirat(dirfd, cstr(path), mode),
+    () => `mkdirat(${at(dirfd)}, ${quote(path)}, ${octal(mode)})`,
+  );
+}
+
+/** Wraps `mknodat(2)`. @throws {SyscallError} If refused. */
+export function mknodAt(dirfd: number, path: CString, mode: number, device = 0): void {
+  check(
+    libc.mknodat(dirfd, cstr(path), mode, BigInt(device)),
+    () => `mknodat(${at(dirfd)}, ${quote(path)}, ${octal(mode)}, ${device})`,
+  );
+}
+
+/** Wraps `symlinkat(2)`. @throws {SyscallError} If refused. */
+export function symlinkAt(target: CString, dirfd: number, path: CString): void {
+  check(
+    libc.symlinkat(cstr(target), dirfd, cstr(path)),
+    () => `symlinkat(${quote(target)}, ${at(dirfd)}, ${quote(path)})`,
+  );
+}
+
+/** Wraps `linkat(2)`. @throws {SyscallError} If refused. */
+export function linkAt(
+  from: { readonly dirfd: number; readonly path: CString },
+  to: { readonly dirfd: number; readonly path: CString },
+  flags = 0,
+): void {
+  check(
+    libc.linkat(from.dirfd, cstr(from.path), to.dirfd, cstr(to.path), flags),
+    () => `linkat(${at(from.dirfd)}, ${quote(from.path)}, ${at(to.dirfd)}, ${quote(to.path)})`,
+  );
+}
+
+/** Wraps `unlinkat(2)`. @throws {SyscallError} If refused. */
+export function unlinkAt(dirfd: number, path: CString, flags = 0): void {
+  check(
+    libc.unlinkat(dirfd, cstr(path), flags),
+    () => `unlinkat(${at(dirfd)}, ${quote(path)}, ${flagNames(AT, flags)})`,
+  );
+}
+
+/** Wraps `fchmod(2)`. @throws {SyscallError} If refused. */
+export function fchmod(fd: number, mode: number): void {
+  check(libc.fchmod(fd, mode), () => `fchmod(${fd}, ${octal(mode)})`);
+}
+
+/** Wraps `fchmodat(2)`, which follows a last symbolic link. @throws {SyscallError} If refused. */
+export function fchmodAt(dirfd: number, path: CString, mode: number): void {
+  check(
+    libc.fchmodat(dirfd, cstr(path), mode, 0),
+    () => `fchmodat(${at(dirfd)}, ${quote(path)}, ${octal(mode)})`,
+  );
+}
+
+/** Wraps `fchownat(2)` without following a last symbolic link. @throws {SyscallError} If refused. */
+export function lchownAt(dirfd: number, path: CString, uid: number, gid: number): void {
+  check(
+    libc.fchownat(dirfd, cstr(path), uid, gid, AT.AT_SYMLINK_NOFOLLOW),
+    () => `fchownat(${at(dirfd)}, ${quote(path)}, ${uid}, ${gid}, AT_SYMLINK_NOFOLLOW)`,
+  );
+}
+
+/**
+ * Wraps `utimensat(2)` without following a last symbolic link: both times, in nanoseconds.
+ *
+ * @throws {SyscallError} If refused.
+ */
+export function setTimeAt(dirfd: number, path: CString, nanoseconds: bigint): void {
+  const second = 1_000_000_000n;
+  const fraction = ((nanoseconds % second) + second) % second;
+  const time = [(nanoseconds - fraction) / second, fraction] as const;
+  const times = new BigInt64Array(16); // past 64 bytes, so that it stays put
+  times.set([...time, ...time]);
+  check(
+    libc.utimensat(dirfd, cstr(path), times, AT.AT_SYMLINK_NOFOLLOW),
+    () => `utimensat(${at(dirfd)}, ${quote(path)}, ${nanoseconds}ns, AT_SYMLINK_NOFOLLOW)`,
+  );
+}
+
+/** Wraps `ftruncate(2)`. @throws {SyscallError} If refused. */
+export function ftruncate(fd: number, length: number): void {
+  retry(() => libc.ftruncate(fd, BigInt(length)), () => `ftruncate(${fd}, ${length})`);
+}
+
+/** Wraps `syncfs(2)`: writes out the file system that a descriptor lies on. @throws {SyscallError} */
+export function syncfs(fd: number): void {
+  check(libc.syncfs(fd), () => `syncfs(${fd})`);
+}
+
+/** Wraps `fsetxattr(2)`. @throws {SyscallError} If refused. */
+export function setXattr(fd: number, name: CString, value: Uint8Array<ArrayBuffer>): void {
+  check(
+    libc.fsetxattr(fd, cstr(name), value, BigInt(value.length), 0),
+    () => `fsetxattr(${fd}, ${quote(name)}, …, ${value.length}, 0)`,
+  );
+}
+
+/** Wraps `statfs(2)`: the file system's type (`MAGIC`) and the bytes free for a user. */
+export function statfs(path: string): { readonly type: number; readonly freeBytes: number } {
+  const struct = new BigInt64Array(STATFS.size / 8);
+  retry(() => libc.statfs(cstr(path), struct), () => `statfs(${quote(path)})`);
+  const field = (offset: number) => Number(struct[offset / 8]!);
+  return {
+    type: field(STATFS.f_type) >>> 0,
+    freeBytes: field(STATFS.f_bsize) * field(STATFS.f_bavail),
+  };
+}
+
+/** Waits for an exclusive `flock(2)` without blocking this thread. @throws {SyscallError} */
+export async function flockWait(fd: number): Promise<void> {
+  // Another thread's errno cannot be read from here: the lock is asked for again on this one.
+  if (await libc.flock_async(fd, LOCK.LOCK_EX) < 0) flock(fd, LOCK.LOCK_EX);
+}
+
+function at(dirfd: number): string {
+  return dirfd === AT.AT_FDCWD ? "AT_FDCWD" : String(dirfd);
+}
+
+/** Closes descriptors and goes on when one refuses: for the end of a life. */
+export function closeQuietly(...fds: readonly number[]): void {
+  for (const fd of fds) {
+    try {
+      close(fd);
+    } catch (error) {
+      if (!(error instanceof SyscallError)) throw error;
+    }
+  }
+}

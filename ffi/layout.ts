@@ -1,0 +1,34 @@
+/** Sizes and offsets of the kernel's structures, in bytes; a test asks the C compiler for each. */
+
+/** `struct clone_args` (clone(2)). */
+export const CLONE_ARGS = { size: 88, flags: 0, pidfd: 8, exit_signal: 32 } as const;
+
+/** `struct mount_attr` (mount_setattr(2)). */
+export const MOUNT_ATTR_STRUCT = { size: 32, attr_set: 0, userns_fd: 24 } as const;
+
+/** `struct open_how` (openat2(2)). */
+export const OPEN_HOW = { size: 24, flags: 0, mode: 8, resolve: 16 } as const;
+
+/** `struct rusage` (getrusage(2)); times in seconds and microseconds, `ru_maxrss` in KiB. */
+export const RUSAGE = { size: 144, ru_utime: 0, ru_stime: 16, ru_maxrss: 32 } as const;
+
+/** `struct ifreq` (netdevice(7)). */
+export const IFREQ = { size: 40, ifr_name: 0, ifr_flags: 16 } as const;
+
+/** `struct winsize` (ioctl_tty(2)). */
+export const WINSIZE = { size: 8, ws_row: 0, ws_col: 2 } as const;
+
+/** `struct pollfd` (poll(2)). */
+export const POLLFD = { size: 8, fd: 0, events: 4, revents: 6 } as const;
+
+/** `struct sock_filter` and `struct sock_fprog` (seccomp(2)). */
+export const SOCK_FPROG = { size: 16, len: 0, filter: 8, instruction: 8 } as const;
+
+/** `struct seccomp_data` (seccomp(2)). */
+export const SECCOMP_DATA = { nr: 0, arch: 4, args: 16 } as const;
+
+/** `struct sigaction` as the kernel takes it (rt_sigaction(2)): all zero is SIG_DFL. */
+export const SIGACTION = { size: 32 } as const;
+
+/** `struct statfs` (statfs(2)). */
+export const STATFS = { size: 120, f_type: 0, f_bsize: 8, f_bavail: 32 } as const;

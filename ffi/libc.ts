@@ -1,0 +1,108 @@
+/** The one `Deno.dlopen`: every libc function the project calls, with its C prototype beside it. */
+
+const rows = {
+  // int *__errno_location(void);
+  __errno_location: { parameters: [], result: "pointer" },
+  // char *strerror(int errnum);
+  strerror: { parameters: ["i32"], result: "pointer" },
+  // void *mmap(void *addr, size_t length, int prot, int flags, int fd, off_t offset);
+  mmap: { parameters: ["u64", "usize", "i32", "i32", "i32", "i64"], result: "i64" },
+  // int mprotect(void *addr, size_t len, int prot);
+  mprotect: { parameters: ["u64", "usize", "i32"], result: "i32" },
+  // int openat(int dirfd, const char *pathname, int flags, mode_t mode);
+  openat: { parameters: ["i32", "buffer", "i32", "u32"], result: "i32" },
+  // int close(int fd);
+  close: { parameters: ["i32"], result: "i32" },
+  // ssize_t read(int fd, void *buf, size_t count);
+  read: { parameters: ["i32", "buffer", "usize"], result: "isize" },
+  read_async: {
+    name: "read",
+    parameters: ["i32", "buffer", "usize"],
+    result: "isize",
+    nonblocking: true,
+  },
+  // ssize_t write(int fd, const void *buf, size_t count);
+  write: { parameters: ["i32", "buffer", "usize"], result: "isize" },
+  write_async: {
+    name: "write",
+    parameters: ["i32", "buffer", "usize"],
+    result: "isize",
+    nonblocking: true,
+  },
+  // int pipe2(int pipefd[2], int flags);
+  pipe2: { parameters: ["buffer", "i32"], result: "i32" },
+  // int fcntl(int fd, int cmd, int arg);
+  fcntl: { parameters: ["i32", "i32", "i64"], result: "i32" },
+  // int flock(int fd, int operation);
+  flock: { parameters: ["i32", "i32"], result: "i32" },
+  flock_async: { name: "flock", parameters: ["i32", "i32"], result: "i32", nonblocking: true },
+  // int mkdirat(int dirfd, const char *pathname, mode_t mode);
+  mkdirat: { parameters: ["i32", "buffer", "u32"], result: "i32" },
+  // int mknodat(int dirfd, const char *pathname, mode_t mode, dev_t dev);
+  mknodat: { parameters: ["i32", "buffer", "u32", "u64"], result: "i32" },
+  // int symlinkat(const char *target, int newdirfd, const char *linkpath);
+  symlinkat: { parameters: ["buffer", "i32", "buffer"], result: "i32" },
+  // int linkat(int olddirfd, const char *oldpath, int newdirfd, const char *newpath, int flags);
+  linkat: { parameters: ["i32", "buffer", "i32", "buffer", "i32"], result: "i32" },
+  // int unlinkat(int dirfd, const char *pathname, int flags);
+  unlinkat: { parameters: ["i32", "buffer", "i32"], result: "i32" },
+  // int fchmod(int fd, mode_t mode);
+  fchmod: { parameters: ["i32", "u32"], result: "i32" },
+  // int fchmodat(int dirfd, const char *pathname, mode_t mode, int flags);
+  fchmodat: { parameters: ["i32", "buffer", "u32", "i32"], result: "i32" },
+  // int fchownat(int dirfd, const char *pathname, uid_t owner, gid_t group, int flags);
+  fchownat: { parameters: ["i32", "buffer", "u32", "u32", "i32"], result: "i32" },
+  // int utimensat(int dirfd, const char *pathname, const struct timespec times[2], int flags);
+  utimensat: { parameters: ["i32", "buffer", "buffer", "i32"], result: "i32" },
+  // int ftruncate(int fd, off_t length);
+  ftruncate: { parameters: ["i32", "i64"], result: "i32" },
+  // int fsync(int fd);
+  fsync: { parameters: ["i32"], result: "i32" },
+  // int syncfs(int fd);
+  syncfs: { parameters: ["i32"], result: "i32" },
+  // int fsetxattr(int fd, const char *name, const void *value, size_t size, int flags);
+  fsetxattr: { parameters: ["i32", "buffer", "buffer", "usize", "i32"], result: "i32" },
+  // int lsetxattr(const char *path, const char *name, const void *value, size_t size, int flags);
+  lsetxattr: { parameters: ["buffer", "buffer", "buffer", "usize", "i32"], result: "i32" },
+  // int statfs(const char *path, struct statfs *buf);
+  statfs: { parameters: ["buffer", "buffer"], result: "i32" },
+  // int kill(pid_t pid, int sig);
+  kill: { parameters: ["i32", "i32"], result: "i32" },
+  // pid_t wait4(pid_t pid, int *wstatus, int options, struct rusage *rusage);
+  wait4: { parameters: ["i32", "buffer", "i32", "buffer"], result: "i32" },
+  // int prctl(int option, unsigned long arg2, arg3, arg4, arg5);
+  prctl: { parameters: ["i32", "u64", "u64", "u64", "u64"], result: "i32" },
+  // int memfd_create(const char *name, unsigned int flags);
+  memfd_create: { parameters: ["buffer", "u32"], result: "i32" },
+  // int poll(struct pollfd *fds, nfds_t nfds, int timeout);
+  poll: { parameters: ["buffer", "u64", "i32"], result: "i32" },
+  poll_async: {
+    name: "poll",
+    parameters: ["buffer", "u64", "i32"],
+    result: "i32",
+    nonblocking: true,
+  },
+  // int ioctl(int fd, unsigned long request, void *argp);
+  ioctl: { parameters: ["i32", "u64", "buffer"], result: "i32" },
+  // int getrlimit(int resource, struct rlimit *rlim);
+  getrlimit: { parameters: ["i32", "buffer"], result: "i32" },
+  // int setrlimit(int resource, const struct rlimit *rlim);
+  setrlimit: { parameters: ["i32", "buffer"], result: "i32" },
+  // long syscall(SYS_openat2, int dirfd, const char *pathname, struct open_how *how, size_t size);
+  openat2: {
+    name: "syscall",
+    parameters: ["i64", "i64", "buffer", "buffer", "usize"],
+    result: "i64",
+  },
+  // long syscall(SYS_pidfd_open, pid_t pid, unsigned int flags);
+  pidfd_open: { name: "syscall", parameters: ["i64", "i64", "u64"], result: "i64" },
+  // long syscall(SYS_pidfd_send_signal, int pidfd, int sig, siginfo_t *info, unsigned int flags);
+  pidfd_send_signal: {
+    name: "syscall",
+    parameters: ["i64", "i64", "i64", "buffer", "u64"],
+    result: "i64",
+  },
+} as const satisfies Deno.ForeignLibraryInterface;
+
+/** The functions of libc, as called; their wrappers beside this file check what they return. */
+export const libc = Deno.dlopen("libc.so.6", rows).symbols;

@@ -1,0 +1,35 @@
+/** Calls that may take long, made on a thread of Deno's pool while this one goes on. */
+import { POLL } from "./constant.ts";
+import { check } from "./errno.ts";
+import { POLLFD } from "./layout.ts";
+import { libc } from "./libc.ts";
+
+/** Resolves once a descriptor can be read, has ended, or `timeoutMs` have passed (then false). */
+export async function readable(fd: number, timeoutMs = -1): Promise<boolean> {
+  return await pollAsync(fd, POLL.POLLIN, timeoutMs);
+}
+
+/** Resolves once a descriptor can be written, or its reader has gone. */
+export async function writable(fd: number): Promise<boolean> {
+  return await pollAsync(fd, POLL.POLLOUT, -1);
+}
+
+/** Blocks this thread until a descriptor can be read; false once `timeoutMs` have passed. */
+export function awaitReadable(fd: number, timeoutMs: number): boolean {
+  return check(libc.poll(pollfd(fd, POLL.POLLIN), 1n, timeoutMs), () => `poll(${fd})`) > 0;
+}
+
+async function pollAsync(fd: number, events: number, timeoutMs: number): Promise<boolean> {
+  for (;;) {
+    const found = await libc.poll_async(pollfd(fd, events), 1n, timeoutMs);
+    if (found >= 0) return found > 0; // negative: interrupted, the pool thread's errno is not ours
+  }
+}
+
+function pollfd(fd: number, events: number): Uint8Array<ArrayBuffer> {
+  const struct = new Uint8Array(POLLFD.size + 64); // past 64 bytes, so that it stays put
+  const view = new DataView(struct.buffer);
+  view.setInt32(POLLFD.fd, fd, true);
+  view.setInt16(POLLFD.events, events, true);
+  return struct;
+}

@@ -1,0 +1,149 @@
+/** The users that the suites run as: ourselves and, for root, ordinary users of this host. */
+import { BINARY, ROOT } from "./build.ts";
+
+/** Variables that describe the user who started us, not the one a suite runs as. */
+const OWN_VARIABLES = /^(HOME|USER|LOGNAME|MAIL|PATH|SHELL|TMPDIR|XDG_.*|DENO_DIR|SUDO_.*)$/;
+
+/** Deno's test reporter colours a file or pipe too, unless told not to. */
+const COLOR: Record<string, string> = Deno.stdout.isTerminal() ? {} : { NO_COLOR: "1" };
+
+const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/** One user, and the checkout he uses. */
+export interface Identity {
+  readonly name: string;
+  readonly isSelf: boolean;
+  /** Lets the user write a file of ours. */
+  allowWrite(file: string): Promise<void>;
+  /** Runs Deno in the checkout and tells whether it succeeded; the signal ends it and its group. */
+  deno(args: readonly string[], signal: AbortSignal): Promise<boolean>;
+}
+
+/**
+ * Yields ourselves, then each user named in `MINISANDBOX_TEST_USERS` if we are root.
+ *
+ * A user gets a copy of the checkout, since ours may lie where he cannot read; it is removed when
+ * the next one is asked for.
+ *
+ * @throws {Error} If a user is missing, or none is named where tests must run.
+ */
+export async function* openIdentities(): AsyncGenerator<Identity> {
+  yield {
+    name: Deno.uid() === 0 ? "root" : `uid ${Deno.uid()}`,
+    isSelf: true,
+    allowWrite: () => Promise.resolve(),
+    deno: (args, signal) =>
+      runGroup(Deno.execPath(), {
+        args,
+        cwd: ROOT,
+        env: { MINISANDBOX_BIN: BINARY, ...COLOR },
+        signal,
+      }),
+  };
+  if (Deno.uid() !== 0) return;
+
+  const users = (Deno.env.get("MINISANDBOX_TEST_USERS") ?? "").split(",").filter(Boolean);
+  if (users.length === 0 && Deno.env.get("MUST_RUN") === "1") {
+    throw new Error(
+      "Cannot test as ordinary users: none is named. Set MINISANDBOX_TEST_USERS=NAME,NAME.",
+    );
+  }
+  if (users.length === 0) console.log("\nMINISANDBOX_TEST_USERS names no ordinary user: root only");
+  for (const user of users) {
+    const checkout = await Deno.makeTempDir({ prefix: `minisandbox-${user}-` });
+    try {
+      yield await openUser(user, checkout);
+    } finally {
+      await Deno.remove(checkout, { recursive: true });
+    }
+  }
+}
+
+async function openUser(name: string, checkout: string): Promise<Identity> {
+  const home = await readHome(name);
+  await copyCheckout(checkout, name);
+  const inherited = Object.entries(Deno.env.toObject()).filter(([key]) => !OWN_VARIABLES.test(key));
+  const env = {
+    ...Object.fromEntries(inherited),
+    ...{ HOME: home, USER: name, LOGNAME: name, SHELL: "/bin/sh", PATH },
+    DENO_DIR: `${checkout}/.toolchain/cache`,
+    MINISANDBOX_BIN: `${checkout}/dist/minisandbox`,
+    ...COLOR,
+  };
+  const prefix = [`--reuid=${name}`, `--regid=${name}`, "--init-groups", "--"];
+  return {
+    name,
+    isSelf: false,
+    allowWrite: (file) => run("chown", [name, file]),
+    deno: (args, signal) =>
+      runGroup("setpriv", {
+        args: [...prefix, `${checkout}/.toolchain/deno`, ...args],
+        cwd: checkout,
+        env,
+        isEnvClear: true,
+        signal,
+      }),
+  };
+}
+
+async function readHome(user: string): Promise<string> {
+  const { success, stdout } = await new Deno.Command("getent", { args: ["passwd", user] }).output();
+  const home = new TextDecoder().decode(stdout).split(":")[5];
+  if (!success || home === undefined) {
+    throw new Error(`Cannot test as "${user}": no such user. Make it by useradd.`);
+  }
+  return home;
+}
+
+async function copyCheckout(checkout: string, user: string): Promise<void> {
+  const cache = Deno.env.get("DENO_DIR");
+  for await (const { name } of Deno.readDir(ROOT)) {
+    if (name !== ".git" && name !== ".toolchain") {
+      await run("cp", ["-a", "--reflink=auto", `${ROOT}/${name}`, checkout]);
+    }
+  }
+  await Deno.mkdir(`${checkout}/.toolchain`);
+  await run("cp", ["--reflink=auto", Deno.execPath(), `${checkout}/.toolchain/deno`]);
+  if (cache !== undefined) {
+    await run("cp", ["-a", "--reflink=auto", cache, `${checkout}/.toolchain/cache`]);
+  }
+  await run("chown", ["-R", `${user}:`, checkout]);
+}
+
+async function run(program: string, args: string[]): Promise<void> {
+  const { success, stderr } = await new Deno.Command(program, { args }).output();
+  if (!success) throw new Error(new TextDecoder().decode(stderr).trim());
+}
+
+interface GroupOptions {
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Record<string, string>;
+  readonly isEnvClear?: boolean;
+  readonly signal: AbortSignal;
+}
+
+async function runGroup(program: string, options: GroupOptions): Promise<boolean> {
+  const child = new Deno.Command(program, {
+    args: [...options.args],
+    cwd: options.cwd,
+    env: options.env,
+    clearEnv: options.isEnvClear ?? false,
+    detached: true,
+    stdin: "null",
+  }).spawn();
+  // Our own terminal's Ctrl-C reaches only us, for the child leads a session of its own.
+  const kill = (): void => Deno.kill(-child.pid, "SIGKILL");
+  const interrupt = (): never => {
+    kill();
+    Deno.exit(130);
+  };
+  options.signal.addEventListener("abort", kill);
+  for (const name of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(name, interrupt);
+  try {
+    return (await child.status).success;
+  } finally {
+    options.signal.removeEventListener("abort", kill);
+    for (const name of ["SIGINT", "SIGTERM"] as const) Deno.removeSignalListener(name, interrupt);
+  }
+}

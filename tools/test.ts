@@ -1,0 +1,95 @@
+/** Builds the program and runs the test suites, each within its share of CI's time. */
+import { build, ROOT } from "./build.ts";
+import { type Identity, openIdentities } from "./identity.ts";
+import { addCounts, countJunit, type Counts, formatCounts, NO_TESTS } from "./junit.ts";
+
+/** What each suite may take, in minutes, for one user; with the build they fill CI's 40 minutes. */
+const SUITE_MINUTES: Readonly<Record<string, number>> = {
+  unit: 3,
+  integration: 6,
+  escape: 3,
+  peer: 5,
+};
+
+/** The suites whose subject depends on who runs them. */
+const SUITES_OF_EACH_USER: readonly string[] = ["integration", "escape"];
+
+const SUITES = Object.keys(SUITE_MINUTES);
+
+async function testAll(names: readonly string[]): Promise<Counts> {
+  const unknown = names.find((name) => !SUITES.includes(name));
+  if (unknown !== undefined) {
+    throw new Error(`Cannot test "${unknown}": no such suite. Choose from ${SUITES.join(", ")}.`);
+  }
+  const chosen = names.length > 0 ? names : SUITES;
+  await build();
+
+  let counts = NO_TESTS;
+  for await (const identity of openIdentities()) {
+    for (const suite of chosen) {
+      if (identity.isSelf || SUITES_OF_EACH_USER.includes(suite)) {
+        counts = addCounts(counts, await testSuite(suite, identity));
+      }
+    }
+  }
+  return counts;
+}
+
+async function testSuite(suite: string, identity: Identity): Promise<Counts> {
+  const files = await listTests(`tests/${suite}`);
+  const minutes = SUITE_MINUTES[suite] ?? 0;
+  const deadline = AbortSignal.timeout(minutes * 60_000);
+  const started = performance.now();
+  let counts = NO_TESTS;
+  console.log(`\n${suite} as ${identity.name}: ${files.length} files, at most ${minutes} minutes`);
+  // One process a file: what a test does to its process reaches no other file, a crash neither.
+  for (const file of files) {
+    counts = addCounts(counts, await testFile(file, identity, deadline));
+    if (deadline.aborted) {
+      console.error(`test: Cannot finish ${suite}: its ${minutes} minutes ended in ${file}.`);
+      break;
+    }
+  }
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  console.log(`${suite} as ${identity.name}: ${formatCounts(counts)} in ${seconds} s`);
+  return counts;
+}
+
+async function testFile(
+  file: string,
+  identity: Identity,
+  deadline: AbortSignal,
+): Promise<Counts> {
+  const report = await Deno.makeTempFile({ prefix: "minisandbox-junit-" });
+  try {
+    await identity.allowWrite(report);
+    const args = ["test", "--allow-all", "--no-check", `--junit-path=${report}`, file];
+    const isSuccess = await identity.deno(args, deadline);
+    const counts = countJunit(await Deno.readTextFile(report));
+    const isUncounted = !isSuccess && counts.failed === 0;
+    return isUncounted ? { ...counts, failed: 1 } : counts;
+  } finally {
+    await Deno.remove(report);
+  }
+}
+
+async function listTests(folder: string): Promise<string[]> {
+  const files: string[] = [];
+  for await (const entry of Deno.readDir(`${ROOT}/${folder}`)) {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory) files.push(...await listTests(path));
+    else if (entry.name.endsWith("_test.ts")) files.push(path);
+  }
+  return files.sort();
+}
+
+if (import.meta.main) {
+  let counts: Counts = { ...NO_TESTS, failed: 1 };
+  try {
+    counts = await testAll(Deno.args);
+  } catch (error) {
+    console.error(`test: ${error instanceof Error ? error.message : error}`);
+  }
+  console.log(`\n${formatCounts(counts)}`);
+  Deno.exit(counts.failed > 0 || counts.passed === 0 ? 1 : 0);
+}

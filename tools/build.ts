@@ -1,12 +1,6 @@
 /** Builds `dist/minisandbox`: one bundle of all sources, compiled into one file. */
-import { fromFileUrl } from "@std/path/from-file-url";
 import { join } from "@std/path/join";
-
-/** The folder of the checkout. */
-export const ROOT: string = fromFileUrl(new URL("..", import.meta.url)).replace(/\/$/, "");
-
-/** The program that `build()` makes. */
-export const BINARY: string = join(ROOT, "dist/minisandbox");
+import { BINARY, listFiles, ROOT } from "./checkout.ts";
 
 const STAMP = join(ROOT, "dist/minisandbox.sha256");
 
@@ -18,7 +12,7 @@ const STAMP = join(ROOT, "dist/minisandbox.sha256");
  */
 export async function build(): Promise<boolean> {
   const digest = await digestSources();
-  if (await isFile(BINARY) && await readStamp() === digest) return false;
+  if (await readStamp() === await toStamp(digest, BINARY)) return false;
 
   await Deno.mkdir(join(ROOT, "dist"), { recursive: true });
   const scratch = await Deno.makeTempDir({ dir: join(ROOT, "dist"), prefix: "tmp-" });
@@ -33,8 +27,8 @@ export async function build(): Promise<boolean> {
       ...["compile", "--no-config", "--no-check", "--no-code-cache", "--no-npm", "--no-remote"],
       ...["--allow-all", "--output", program, join(scratch, "main.js")],
     ]);
+    await Deno.writeTextFile(join(scratch, "stamp"), await toStamp(digest, program));
     await Deno.rename(program, BINARY);
-    await Deno.writeTextFile(join(scratch, "stamp"), digest);
     await Deno.rename(join(scratch, "stamp"), STAMP);
   } finally {
     await Deno.remove(scratch, { recursive: true });
@@ -66,22 +60,14 @@ async function digestSources(): Promise<string> {
 }
 
 async function listSources(): Promise<string[]> {
-  const paths = ["deno.json", "deno.lock", "main.ts", "tools/build.ts"];
-  for (const folder of ["ffi", "src"]) await addFiles(paths, folder);
-  return paths.sort();
+  const roots = ["deno.json", "deno.lock", "main.ts", "tools/build.ts"];
+  return [...roots, ...await listFiles("ffi"), ...await listFiles("src")];
 }
 
-async function addFiles(paths: string[], folder: string): Promise<void> {
-  for await (const entry of Deno.readDir(join(ROOT, folder))) {
-    const path = `${folder}/${entry.name}`;
-    if (entry.isDirectory) await addFiles(paths, path);
-    else if (entry.isFile) paths.push(path);
-  }
-}
-
-async function isFile(path: string): Promise<boolean> {
-  const info = await Deno.stat(path).catch(() => null);
-  return info?.isFile ?? false;
+/** Joins sources and program, for two builds at once may rename in any order. */
+async function toStamp(digest: string, program: string): Promise<string> {
+  const info = await Deno.stat(program).catch(() => null);
+  return `${digest} ${info?.size} ${info?.mtime?.getTime()}`;
 }
 
 function readStamp(): Promise<string | null> {

@@ -1,5 +1,5 @@
 /** The users that the suites run as: ourselves and, for root, ordinary users of this host. */
-import { BINARY, ROOT } from "./build.ts";
+import { BINARY, ROOT } from "./checkout.ts";
 
 /** Variables that describe the user who started us, not the one a suite runs as. */
 const OWN_VARIABLES = /^(HOME|USER|LOGNAME|MAIL|PATH|SHELL|TMPDIR|XDG_.*|DENO_DIR|SUDO_.*)$/;
@@ -133,7 +133,13 @@ async function runGroup(program: string, options: GroupOptions): Promise<boolean
     stdin: "null",
   }).spawn();
   // Our own terminal's Ctrl-C reaches only us, for the child leads a session of its own.
-  const kill = (): void => Deno.kill(-child.pid, "SIGKILL");
+  const kill = (): void => {
+    try {
+      Deno.kill(-child.pid, "SIGKILL");
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    }
+  };
   const interrupt = (): never => {
     kill();
     Deno.exit(130);

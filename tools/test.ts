@@ -1,5 +1,6 @@
 /** Builds the program and runs the test suites, each within its share of CI's time. */
-import { build, ROOT } from "./build.ts";
+import { build } from "./build.ts";
+import { listFiles } from "./checkout.ts";
 import { type Identity, openIdentities } from "./identity.ts";
 import { addCounts, countJunit, type Counts, formatCounts, NO_TESTS } from "./junit.ts";
 
@@ -36,12 +37,16 @@ async function testAll(names: readonly string[]): Promise<Counts> {
 }
 
 async function testSuite(suite: string, identity: Identity): Promise<Counts> {
-  const files = await listTests(`tests/${suite}`);
+  const files = (await listFiles(`tests/${suite}`)).filter((path) => path.endsWith("_test.ts"));
   const minutes = SUITE_MINUTES[suite] ?? 0;
   const deadline = AbortSignal.timeout(minutes * 60_000);
   const started = performance.now();
   let counts = NO_TESTS;
   console.log(`\n${suite} as ${identity.name}: ${files.length} files, at most ${minutes} minutes`);
+  if (files.length === 0) {
+    console.error(`test: Cannot run ${suite}: it holds no test.`);
+    return { ...NO_TESTS, failed: 1 };
+  }
   // One process a file: what a test does to its process reaches no other file, a crash neither.
   for (const file of files) {
     counts = addCounts(counts, await testFile(file, identity, deadline));
@@ -71,16 +76,6 @@ async function testFile(
   } finally {
     await Deno.remove(report);
   }
-}
-
-async function listTests(folder: string): Promise<string[]> {
-  const files: string[] = [];
-  for await (const entry of Deno.readDir(`${ROOT}/${folder}`)) {
-    const path = `${folder}/${entry.name}`;
-    if (entry.isDirectory) files.push(...await listTests(path));
-    else if (entry.name.endsWith("_test.ts")) files.push(path);
-  }
-  return files.sort();
 }
 
 if (import.meta.main) {

@@ -21,6 +21,8 @@ export async function build(): Promise<boolean> {
     // Split, so that a start reads nothing of what is imported only when needed. Not minified:
     // that makes no start faster and stack traces useless.
     await deno(["bundle", "--platform=deno", "--code-splitting", "--outdir", scratch, "main.ts"]);
+    // Times are embedded too: without them the same sources give the same bytes.
+    for await (const { name } of Deno.readDir(scratch)) await Deno.utime(join(scratch, name), 0, 0);
     // No code cache: a compiled program keeps it at a guessable name in the shared /tmp, where
     // another user could leave code for root to run.
     await deno([

@@ -34,6 +34,9 @@ export const AT = {
   AT_RECURSIVE: 0x8000,
 } as const;
 
+/** What `statx(2)` is asked for. */
+export const STATX_MASK = { STATX_BASIC_STATS: 0x7ff } as const;
+
 /** How `openat2(2)` resolves a path. */
 export const RESOLVE = {
   RESOLVE_NO_XDEV: 0x01,

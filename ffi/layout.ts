@@ -32,3 +32,19 @@ export const SIGACTION = { size: 32 } as const;
 
 /** `struct statfs` (statfs(2)). */
 export const STATFS = { size: 120, f_type: 0, f_bsize: 8, f_bavail: 32 } as const;
+
+/** `struct statx` (statx(2)); each time is 8 bytes of seconds and 4 of nanoseconds. */
+export const STATX = {
+  size: 256,
+  stx_nlink: 16,
+  stx_uid: 20,
+  stx_gid: 24,
+  stx_mode: 28,
+  stx_ino: 32,
+  stx_size: 40,
+  stx_blocks: 48,
+  stx_ctime: 96,
+  stx_mtime: 112,
+  stx_dev_major: 136,
+  stx_dev_minor: 140,
+} as const;

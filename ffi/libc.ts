@@ -48,18 +48,23 @@ const rows = {
   unlinkat: { parameters: ["i32", "buffer", "i32"], result: "i32" },
   // int fchmod(int fd, mode_t mode);
   fchmod: { parameters: ["i32", "u32"], result: "i32" },
+  // int fchown(int fd, uid_t owner, gid_t group);
+  fchown: { parameters: ["i32", "u32", "u32"], result: "i32" },
   // int fchmodat(int dirfd, const char *pathname, mode_t mode, int flags);
   fchmodat: { parameters: ["i32", "buffer", "u32", "i32"], result: "i32" },
   // int fchownat(int dirfd, const char *pathname, uid_t owner, gid_t group, int flags);
   fchownat: { parameters: ["i32", "buffer", "u32", "u32", "i32"], result: "i32" },
   // int utimensat(int dirfd, const char *pathname, const struct timespec times[2], int flags);
   utimensat: { parameters: ["i32", "buffer", "buffer", "i32"], result: "i32" },
+  // int futimens(int fd, const struct timespec times[2]);
+  futimens: { parameters: ["i32", "buffer"], result: "i32" },
   // int ftruncate(int fd, off_t length);
   ftruncate: { parameters: ["i32", "i64"], result: "i32" },
   // int fsync(int fd);
   fsync: { parameters: ["i32"], result: "i32" },
   // int syncfs(int fd);
   syncfs: { parameters: ["i32"], result: "i32" },
+  syncfs_async: { name: "syncfs", parameters: ["i32"], result: "i32", nonblocking: true },
   // int fsetxattr(int fd, const char *name, const void *value, size_t size, int flags);
   fsetxattr: { parameters: ["i32", "buffer", "buffer", "usize", "i32"], result: "i32" },
   // int lsetxattr(const char *path, const char *name, const void *value, size_t size, int flags);
@@ -92,6 +97,13 @@ const rows = {
   openat2: {
     name: "syscall",
     parameters: ["i64", "i64", "buffer", "buffer", "usize"],
+    result: "i64",
+  },
+  // long syscall(SYS_statx, int dirfd, const char *pathname, int flags, unsigned int mask,
+  //              struct statx *statxbuf);
+  statx: {
+    name: "syscall",
+    parameters: ["i64", "i64", "buffer", "i64", "u64", "buffer"],
     result: "i64",
   },
   // long syscall(SYS_pidfd_open, pid_t pid, unsigned int flags);

@@ -6,6 +6,7 @@ export * from "./layout.ts";
 export { machineCode } from "./code.ts";
 export { type Machine, machine } from "./machine.ts";
 export { Memory } from "./memory.ts";
+export * from "./metadata.ts";
 export * from "./process.ts";
 export {
   NR,

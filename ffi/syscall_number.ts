@@ -7,6 +7,7 @@ const common = {
   close: [3, 57],
   openat: [257, 56],
   openat2: [437, 437],
+  statx: [332, 291],
   mkdirat: [258, 34],
   mknodat: [259, 33],
   symlinkat: [266, 36],

@@ -19,6 +19,14 @@ export function awaitReadable(fd: number, timeoutMs: number): boolean {
   return check(libc.poll(pollfd(fd, POLL.POLLIN), 1n, timeoutMs), () => `poll(${fd})`) > 0;
 }
 
+/** Waits until the file system that a descriptor lies on is written out. @throws {SyscallError} */
+export async function syncfsWait(fd: number): Promise<void> {
+  // Another thread's errno cannot be read from here: the call is made again on this one.
+  if (await libc.syncfs_async(fd) < 0) {
+    check(libc.syncfs(fd), () => `syncfs(${fd})`);
+  }
+}
+
 async function pollAsync(fd: number, events: number, timeoutMs: number): Promise<boolean> {
   for (;;) {
     const found = await libc.poll_async(pollfd(fd, events), 1n, timeoutMs);

@@ -1,0 +1,94 @@
+/** Directories beneath a root, opened one part at a time and never through a link. */
+import { close, fchmod, isErrno, mkdirAt, O, openAt } from "../../ffi/mod.ts";
+import { splitPath, toCString } from "./path.ts";
+import type { Place } from "./place.ts";
+
+const FLAGS = O.O_DIRECTORY | O.O_NOFOLLOW | O.O_CLOEXEC;
+
+/** How many descriptors are kept: archives list a directory's files together. */
+const KEPT = 64;
+
+/** The mode of a directory that no entry speaks of, and of each until the end. */
+export const IMPLIED_MODE = 0o755;
+
+/** Opens directories beneath a root and keeps the latest descriptors. */
+export class Directories implements Disposable {
+  readonly #root: number;
+  readonly #place: Place;
+  /** By path, the least recently used first. */
+  readonly #open = new Map<string, number>();
+  #lastPath = "";
+  #last: number;
+
+  /** The root's descriptor stays the caller's. */
+  constructor(root: number, place: Place) {
+    this.#root = root;
+    this.#last = root;
+    this.#place = place;
+  }
+
+  /**
+   * Gives the descriptor of a directory and makes what is missing. It is open until the call after
+   * the next, so that two can be used together.
+   *
+   * @throws {ArchiveError} If the path leads through a link or a file.
+   * @throws {SyscallError} If the kernel refuses.
+   */
+  get(path: string): number {
+    if (path === this.#lastPath) return this.#last;
+    for (const oldest of this.#open.keys()) {
+      if (this.#open.size <= KEPT) break;
+      close(this.#open.get(oldest)!);
+      this.#open.delete(oldest);
+    }
+    const fd = this.#find(path);
+    this.#lastPath = path;
+    this.#last = fd;
+    return fd;
+  }
+
+  /** Forgets a directory that is about to be removed. */
+  forget(path: string): void {
+    const fd = this.#open.get(path);
+    if (fd !== undefined) {
+      this.#open.delete(path);
+      close(fd);
+    }
+    this.#lastPath = "";
+    this.#last = this.#root;
+  }
+
+  [Symbol.dispose](): void {
+    for (const path of [...this.#open.keys()]) this.forget(path);
+  }
+
+  #find(path: string): number {
+    if (path === "") return this.#root;
+    const known = this.#open.get(path);
+    if (known !== undefined) {
+      this.#open.delete(path);
+      this.#open.set(path, known);
+      return known;
+    }
+    const { directory, leaf } = splitPath(path);
+    const fd = this.#openIn(this.#find(directory), leaf);
+    this.#open.set(path, fd);
+    return fd;
+  }
+
+  #openIn(parent: number, leaf: string): number {
+    const name = toCString(leaf);
+    try {
+      return openAt(parent, name, FLAGS);
+    } catch (error) {
+      if (isErrno(error, "ENOTDIR", "ELOOP")) {
+        throw this.#place.refuse("lies beneath what is a link or a file", error);
+      }
+      if (!isErrno(error, "ENOENT")) throw error;
+    }
+    mkdirAt(parent, name, IMPLIED_MODE);
+    const fd = openAt(parent, name, FLAGS);
+    fchmod(fd, IMPLIED_MODE); // whatever the umask
+    return fd;
+  }
+}

@@ -1,0 +1,92 @@
+/** An archive's bytes: read, and unpacked from gzip where they are. */
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGunzip } from "node:zlib";
+import { read } from "../../ffi/mod.ts";
+import type { Place } from "./place.ts";
+
+/** A source of bytes, in pieces of any size. */
+export type ByteSource = AsyncIterable<Uint8Array<ArrayBuffer>>;
+
+/** The bytes of a tar, and whether the format around it proves that they are whole. */
+export interface TarSource {
+  readonly bytes: ByteSource;
+  readonly isSealed: boolean;
+}
+
+const CHUNK_BYTES = 64 * 1024;
+
+const magics: readonly (readonly [name: string, bytes: readonly number[]])[] = [
+  ["zstd", [0x28, 0xb5, 0x2f, 0xfd]],
+  ["xz", [0xfd, 0x37, 0x7a, 0x58]],
+  ["bzip2", [0x42, 0x5a, 0x68]],
+  ["zip", [0x50, 0x4b, 0x03, 0x04]],
+];
+
+/** Reads a descriptor to its end, blocking this thread: for a process that does nothing else. */
+export async function* readDescriptor(fd: number): ByteSource {
+  for (;;) {
+    const buffer = new Uint8Array(CHUNK_BYTES);
+    const length = read(fd, buffer);
+    if (length === 0) return;
+    yield buffer.subarray(0, length);
+  }
+}
+
+/**
+ * Finds out what an archive is compressed with, and gives its tar.
+ *
+ * @throws {ArchiveError} If it is empty, or in a format that is not supported.
+ */
+export async function openTar(input: ByteSource, place: Place): Promise<TarSource> {
+  const iterator = input[Symbol.asyncIterator]();
+  let head = new Uint8Array(0);
+  while (head.length < 4) {
+    const { value, done } = await iterator.next();
+    if (done) break;
+    head = head.length === 0 ? value : Uint8Array.from([...head, ...value]);
+  }
+  if (head.length === 0) throw place.refuse("it is empty");
+  const bytes = resume(head, iterator);
+  if (head[0] === 0x1f && head[1] === 0x8b) return { bytes: gunzip(bytes, place), isSealed: true };
+  const other = magics.find(([, magic]) => magic.every((byte, i) => head[i] === byte));
+  if (other !== undefined) throw place.refuse(`it is a ${other[0]} archive, not gzip or tar`);
+  return { bytes, isSealed: false };
+}
+
+async function* resume(
+  head: Uint8Array<ArrayBuffer>,
+  rest: AsyncIterator<Uint8Array<ArrayBuffer>>,
+): ByteSource {
+  try {
+    yield head;
+    for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
+  } finally {
+    await rest.return?.();
+  }
+}
+
+/** Node's inflater and not `DecompressionStream`: faster, and it takes several members in a row. */
+async function* gunzip(bytes: ByteSource, place: Place): ByteSource {
+  const inflater = createGunzip({ chunkSize: CHUNK_BYTES });
+  let sourceError: unknown = null;
+  const watched = async function* (): ByteSource {
+    try {
+      yield* bytes;
+    } catch (error) {
+      sourceError = error;
+      throw error;
+    }
+  };
+  const running = pipeline(Readable.from(watched()), inflater);
+  running.catch(() => {}); // told by the loop below
+  try {
+    for await (const chunk of inflater) yield chunk;
+  } catch (error) {
+    if (sourceError !== null || !(error instanceof Error)) throw sourceError ?? error;
+    place.entry = null;
+    throw place.refuse(`its gzip data is damaged (${error.message})`, error);
+  } finally {
+    inflater.destroy();
+  }
+}

@@ -1,0 +1,82 @@
+/** Unpacks one archive beneath a directory, as a stream, whatever it holds. */
+import { SyscallError } from "../../ffi/mod.ts";
+import { HostError } from "../errors.ts";
+import { TarDecoder } from "./decode.ts";
+import { DEFAULT_LIMITS, type UnpackLimits } from "./limit.ts";
+import type { OwnerPolicy } from "./owner.ts";
+import { Place, showName } from "./place.ts";
+import { type ByteSource, openTar } from "./source.ts";
+import { type Counts, TreeWriter } from "./write.ts";
+
+/** What one archive came to. */
+export type UnpackSummary = Readonly<Counts>;
+
+/** How an archive is unpacked. */
+export interface UnpackOptions {
+  /** The archive's name, for errors. */
+  readonly name: string;
+  /** `keep` gives files to the archive's ids where `isMapped`; `root` leaves them to us. */
+  readonly owners: OwnerPolicy["owners"];
+  /** Says whether an id can be held here; by default only 0. */
+  readonly isMapped?: OwnerPolicy["isMapped"];
+  readonly limits?: Partial<UnpackLimits>;
+  /** Called with the bytes of the archive read so far. */
+  readonly onProgress?: (bytesRead: number) => void;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Unpacks a tar, plain or in gzip, beneath a directory.
+ *
+ * @param input The archive's bytes.
+ * @param root A descriptor of the directory; it stays open.
+ * @throws {ArchiveError} If the archive is corrupt, unsafe, too large or of a kind we do not know.
+ * @throws {HostError} If the file system refuses, as a full one does.
+ */
+export async function unpack(
+  input: ByteSource,
+  root: number,
+  options: UnpackOptions,
+): Promise<UnpackSummary> {
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const policy = { owners: options.owners, isMapped: options.isMapped ?? ((id) => id === 0) };
+  const place = new Place(options.name);
+  using writer = new TreeWriter(root, { place, limits, policy });
+  const decoder = new TarDecoder(writer, place);
+  try {
+    const tar = await openTar(watch(input, options), place);
+    let taken = 0;
+    for await (const chunk of tar.bytes) {
+      taken += chunk.length;
+      if (taken > limits.maxBytes) {
+        throw place.refuse(`goes past the ${limits.maxBytes} bytes that are allowed`);
+      }
+      decoder.push(chunk);
+    }
+    decoder.finish(tar.isSealed);
+    writer.finish();
+  } catch (error) {
+    throw error instanceof SyscallError ? explain(error, place) : error;
+  }
+  return { ...writer.counts };
+}
+
+async function* watch(input: ByteSource, options: UnpackOptions): ByteSource {
+  let bytesRead = 0;
+  for await (const chunk of input) {
+    options.signal?.throwIfAborted();
+    bytesRead += chunk.length;
+    yield chunk;
+    options.onProgress?.(bytesRead);
+  }
+}
+
+function explain(error: SyscallError, place: Place): Error {
+  if (error.code === "ENAMETOOLONG") return place.refuse("has a name that is too long", error);
+  const entry = place.entry === null ? "" : ` at entry ${showName(place.entry)}`;
+  const isFull = ["ENOSPC", "EDQUOT", "EROFS"].includes(error.code);
+  return new HostError(`Cannot unpack ${JSON.stringify(place.archive)}${entry}: ${error.message}`, {
+    cause: error,
+    ...(isFull ? { remedy: "Free some space, or use another store with --store DIR." } : {}),
+  });
+}

@@ -1,0 +1,96 @@
+/** A layer made: in a directory of its own, written out, and only then given its name. */
+import { AT, close, O, openAt, syncfsWait } from "../../ffi/mod.ts";
+import { basename } from "@std/path/basename";
+import { type ArchiveFile, checkUnchanged } from "./digest.ts";
+import type { Manifest } from "./layer.ts";
+import { type RemoveTree, removeTree } from "./remove.ts";
+import { makeWorkDir } from "./work.ts";
+
+/** What `BuildTree` is to do. */
+export interface BuildJob {
+  /** The archive's path. */
+  readonly archive: string;
+  /** The layer's root directory. */
+  readonly tree: string;
+  /** The empty directory within it that the archive belongs in. */
+  readonly at: string;
+  readonly onProgress: (bytesRead: number) => void;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Fills a layer's tree, and says what it came to. */
+export type BuildTree = (
+  job: BuildJob,
+) => Promise<{ readonly entries: number; readonly bytes: number }>;
+
+/** The layer to make. */
+export interface BuildRequest {
+  readonly key: string;
+  readonly archive: ArchiveFile;
+  readonly sha256: string;
+  readonly path: string;
+  readonly idmap: string;
+  readonly build: BuildTree;
+  readonly onProgress: (bytesRead: number) => void;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Makes a layer; whatever happens on the way, there is a whole one afterwards or none.
+ *
+ * @param store The store's directory.
+ */
+export async function buildLayer(
+  store: string,
+  request: BuildRequest,
+  remove: RemoveTree = removeTree,
+): Promise<void> {
+  const { archive, build, idmap, key, path, sha256, onProgress, signal } = request;
+  using work = makeWorkDir(`${store}/tmp`, 0o755);
+  try {
+    const tree = `${work.dir}/tree`;
+    const at = makeParents(tree, path);
+    const { entries, bytes } = await build({ archive: archive.path, tree, at, onProgress, signal });
+    signal?.throwIfAborted();
+    checkUnchanged(archive);
+    const manifest: Manifest = {
+      archive: { name: basename(archive.path), sha256 },
+      path,
+      idmap,
+      entries,
+      bytes,
+      created: new Date().toISOString(),
+    };
+    Deno.writeTextFileSync(`${work.dir}/manifest.json`, JSON.stringify(manifest, null, 2) + "\n");
+    Deno.writeTextFileSync(`${work.dir}/lock`, "");
+    await syncDisk(work.dir);
+    signal?.throwIfAborted();
+    Deno.renameSync(work.dir, `${store}/layers/${key}`);
+  } catch (error) {
+    try {
+      await remove(work.dir);
+    } catch (second) {
+      throw new SuppressedError(second, error);
+    }
+    throw error;
+  }
+}
+
+function makeParents(tree: string, path: string): string {
+  let dir = tree;
+  for (const part of ["", ...path.split("/").slice(1)]) {
+    dir = part === "" ? dir : `${dir}/${part}`;
+    Deno.mkdirSync(dir);
+    Deno.chmodSync(dir, 0o755); // whatever the umask
+  }
+  return dir;
+}
+
+async function syncDisk(dir: string): Promise<void> {
+  const fd = openAt(AT.AT_FDCWD, dir, O.O_DIRECTORY | O.O_CLOEXEC);
+  try {
+    await syncfsWait(fd);
+  } finally {
+    close(fd);
+  }
+}

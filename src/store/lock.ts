@@ -1,0 +1,91 @@
+/** Locks between processes: a file that is locked while held and gone afterwards. */
+import {
+  AT,
+  close,
+  flock,
+  isErrno,
+  LOCK,
+  lstatAt,
+  O,
+  openAt,
+  statFd,
+  unlinkAt,
+} from "../../ffi/mod.ts";
+import { delay } from "@std/async/delay";
+
+/** How often a lock that another holds is asked for; a wait inside flock(2) could not be ended. */
+const POLL_MS = 50;
+
+/** An exclusive lock. The kernel lets it go when its holder ends, in whatever way. */
+export class Lock implements Disposable {
+  /** Held for as long as it is open. */
+  readonly fd: number;
+  readonly #path: string;
+
+  private constructor(fd: number, path: string) {
+    this.fd = fd;
+    this.#path = path;
+  }
+
+  /**
+   * Takes a lock, or gives null if another has it.
+   *
+   * @throws {SyscallError} If the file cannot be made.
+   */
+  static tryTake(path: string): Lock | null {
+    for (;;) {
+      const fd = openAt(AT.AT_FDCWD, path, O.O_RDWR | O.O_CREAT | O.O_CLOEXEC, 0o600);
+      try {
+        flock(fd, LOCK.LOCK_EX | LOCK.LOCK_NB);
+      } catch (error) {
+        close(fd);
+        if (isErrno(error, "EAGAIN")) return null;
+        throw error;
+      }
+      // The one before may have removed the file between our open and our lock.
+      if (isSameFile(fd, path)) return new Lock(fd, path);
+      close(fd);
+    }
+  }
+
+  /**
+   * Takes a lock, and waits for as long as another has it.
+   *
+   * @throws {SyscallError} If the file cannot be made.
+   */
+  static async take(
+    path: string,
+    options: { readonly onWait?: () => void; readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<Lock> {
+    const { onWait, signal } = options;
+    for (let turn = 0;; turn++) {
+      const lock = Lock.tryTake(path);
+      if (lock !== null) return lock;
+      if (turn === 0) onWait?.();
+      await delay(POLL_MS, signal === undefined ? {} : { signal });
+    }
+  }
+
+  /** Removes the file, then lets the lock go. */
+  [Symbol.dispose](): void {
+    try {
+      unlinkAt(AT.AT_FDCWD, this.#path);
+    } catch (error) {
+      if (!isErrno(error, "ENOENT", "EROFS")) throw error;
+    } finally {
+      close(this.fd);
+    }
+  }
+}
+
+/** Says whether a path still names the file that a descriptor has open. */
+export function isSameFile(fd: number, path: string): boolean {
+  try {
+    const named = lstatAt(AT.AT_FDCWD, path);
+    const open = statFd(fd);
+    return named.inode === open.inode && named.device === open.device;
+  } catch (error) {
+    if (!isErrno(error, "ENOENT", "ENOTDIR")) throw error;
+    return false;
+  }
+}

@@ -2,4 +2,4 @@
 export { DEFAULT_LIMITS, type UnpackLimits } from "./limit.ts";
 export { parseIdMap } from "./owner.ts";
 export { type ByteSource, readDescriptor } from "./source.ts";
-export { unpack, type UnpackOptions, type UnpackSummary } from "./unpack.ts";
+export { unpack, unpackInto, type UnpackOptions, type UnpackSummary } from "./unpack.ts";

@@ -1,5 +1,5 @@
 /** Unpacks one archive beneath a directory, as a stream, whatever it holds. */
-import { SyscallError } from "../../ffi/mod.ts";
+import { AT, close, O, openAt, SyscallError } from "../../ffi/mod.ts";
 import { HostError } from "../errors.ts";
 import { TarDecoder } from "./decode.ts";
 import { DEFAULT_LIMITS, type UnpackLimits } from "./limit.ts";
@@ -59,6 +59,25 @@ export async function unpack(
     throw error instanceof SyscallError ? explain(error, place) : error;
   }
   return { ...writer.counts };
+}
+
+/**
+ * As `unpack`, beneath a directory given by its path.
+ *
+ * @throws {ArchiveError | HostError} As `unpack`.
+ * @throws {SyscallError} If the directory cannot be opened.
+ */
+export async function unpackInto(
+  dir: string,
+  input: ByteSource,
+  options: UnpackOptions,
+): Promise<UnpackSummary> {
+  const root = openAt(AT.AT_FDCWD, dir, O.O_DIRECTORY | O.O_CLOEXEC);
+  try {
+    return await unpack(input, root, options);
+  } finally {
+    close(root);
+  }
 }
 
 async function* watch(input: ByteSource, options: UnpackOptions): ByteSource {

@@ -1,0 +1,123 @@
+/** Use case: all layers that a sandbox is made of, unpacked where they are not yet. */
+import { pooledMap } from "@std/async/pool";
+import type { BuildJob, Layer, LayerPhase, LayerRequest, Store } from "../store/mod.ts";
+import { unpackInto, type UnpackSummary } from "../archive/mod.ts";
+import { checkDistinct, parseLayerPath } from "./layer_path.ts";
+
+/** An archive, and where it is to be shown. */
+export interface LayerWish {
+  /** The archive's path. */
+  readonly archive: string;
+  /** Absolute. */
+  readonly path: string;
+}
+
+/** What is being done for one of the layers. */
+export interface LayerEvent {
+  readonly layer: LayerWish;
+  readonly phase: LayerPhase | "ready";
+  /** Bytes of the archive. */
+  readonly done: number;
+  readonly total: number;
+}
+
+/** Unpacks `job.archive` into `job.at`, which is empty and lies in `job.tree`. */
+export type Unpack = (job: BuildJob) => Promise<UnpackSummary>;
+
+/** How layers are ensured. */
+export interface EnsureOptions {
+  /** Which ids are mapped. */
+  readonly idmap: string;
+  readonly unpack: Unpack;
+  /** How many are made at once. */
+  readonly jobs?: number;
+  readonly onEvent?: (event: LayerEvent) => void;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Finds layers that are all in the store, without waiting; null if one is not.
+ *
+ * @throws {UsageError | NotFoundError | ArchiveError} If a path or an archive cannot be used.
+ */
+export function findLayers(
+  store: Store,
+  wishes: readonly LayerWish[],
+  idmap: string,
+): Layer[] | null {
+  const requests = toRequests(wishes, idmap);
+  const found: Layer[] = [];
+  for (const request of requests) {
+    const layer = store.findLayer(request);
+    if (layer === null) {
+      release(found);
+      return null;
+    }
+    found.push(layer);
+  }
+  return found;
+}
+
+/**
+ * Gives all layers, in order, held until they are disposed of; makes those that are missing.
+ *
+ * @throws {UsageError | NotFoundError | ArchiveError | HostError} The first failure; none is held.
+ */
+export async function ensureLayers(
+  store: Store,
+  wishes: readonly LayerWish[],
+  options: EnsureOptions,
+): Promise<Layer[]> {
+  const { idmap, unpack, jobs = 2, onEvent = () => {}, signal } = options;
+  const ready = findLayers(store, wishes, idmap);
+  if (ready !== null) return ready;
+
+  const stop = new AbortController();
+  const both = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
+  const layers: Layer[] = [];
+  const ensure = async ([i, request]: [number, LayerRequest]): Promise<void> => {
+    const layer = wishes[i]!;
+    let total = -1;
+    const onProgress = (phase: LayerPhase, done: number, bytes: number) => {
+      total = bytes;
+      onEvent({ layer, phase, done, total });
+    };
+    try {
+      both.throwIfAborted();
+      layers[i] = await store.ensureLayer(request, unpack, { onProgress, signal: both });
+    } catch (error) {
+      stop.abort(error);
+      throw error;
+    }
+    if (total >= 0) onEvent({ layer, phase: "ready", done: total, total });
+  };
+  try {
+    await Array.fromAsync(pooledMap(jobs, toRequests(wishes, idmap).entries(), ensure));
+  } catch (error) {
+    release(layers);
+    if (stop.signal.aborted) throw stop.signal.reason;
+    throw error;
+  }
+  return layers;
+}
+
+/** Unpacks in this process: for tests, and where nothing confines. */
+export async function unpackHere(job: BuildJob): Promise<UnpackSummary> {
+  const { archive, at, onProgress, signal } = job;
+  const file = await Deno.open(archive);
+  return await unpackInto(at, file.readable, { name: archive, owners: "root", onProgress, signal });
+}
+
+function toRequests(wishes: readonly LayerWish[], idmap: string): LayerRequest[] {
+  const requests = wishes.map(({ archive, path }) => ({
+    archive,
+    path: parseLayerPath(path),
+    idmap,
+  }));
+  checkDistinct(requests.map(({ path }) => path));
+  return requests;
+}
+
+function release(layers: readonly Layer[]): void {
+  for (const layer of layers) layer?.[Symbol.dispose]();
+}

@@ -1,0 +1,173 @@
+/** `minisandbox layer`: what is unpacked in the store. */
+import { format as formatBytes } from "@std/fmt/bytes";
+import { ensureLayers, type Unpack } from "../app/layer.ts";
+import { UsageError } from "../errors.ts";
+import { type LayerInfo, type RemoveTree, Store, storeLocation } from "../store/mod.ts";
+import { parseLayerArguments } from "./layer_argument.ts";
+import { parseOptions } from "./option.ts";
+import { onStderr, Progress } from "./progress.ts";
+import type { Subcommand } from "./subcommand.ts";
+
+const SUMMARY = "import, list and remove unpacked archives";
+
+const HELP = `Usage: minisandbox layer import [OPTION]... ARCHIVE:PATH...
+       minisandbox layer list [OPTION]...
+       minisandbox layer remove [OPTION]... KEY...
+
+A layer is an archive (tar, plain or gzip) unpacked once into the store, to be shown at PATH in
+every sandbox that asks for it. "run --layer" imports what is missing by itself.
+
+  import    unpack archives that are not in the store yet, and print their keys
+  list      show the layers: key, size, files, last use, path, archive
+  remove    remove layers that no sandbox uses; the start of a KEY is enough
+
+Options:
+      --store DIR   the store [$MINISANDBOX_STORE, else /var/lib/minisandbox for root, else
+                    $XDG_DATA_HOME/minisandbox]
+      --jobs N      import so many at once [2]
+      --json        print JSON
+      --quiet       show no progress
+      --help        print this
+
+Examples:
+  minisandbox layer import venv.tar.gz:/opt/venv testbed.tar.gz:/testbed
+  minisandbox layer list --json
+  minisandbox layer remove 3fa1c9`;
+
+/** What the rest of the program gives this subcommand. */
+export interface LayerTools {
+  /** Which ids layers are unpacked for. */
+  readonly idmap: string;
+  readonly unpack: Unpack;
+  readonly remove: RemoveTree;
+}
+
+/**
+ * Makes the subcommand.
+ *
+ * @param openTools Called when an archive is unpacked or a layer removed.
+ */
+export function layerCommand(
+  openTools: () => Promise<LayerTools & AsyncDisposable>,
+): Subcommand {
+  const verbs: Readonly<Record<string, (line: Line) => Promise<void>>> = {
+    import: async (line) => await importLayers(line, openTools),
+    list: listLayers,
+    remove: async (line) => await removeLayers(line, openTools),
+  };
+  return {
+    name: "layer",
+    summary: SUMMARY,
+    help: HELP,
+    run: async (argv) => {
+      const [verb = "", ...rest] = argv;
+      const act = verbs[verb];
+      if (act === undefined) {
+        throw new UsageError(
+          `Cannot read the command line: layer knows no ${JSON.stringify(verb)}`,
+          { remedy: "Give import, list or remove; see: minisandbox layer --help." },
+        );
+      }
+      await act(readLine(rest));
+      return 0;
+    },
+  };
+}
+
+interface Line {
+  readonly operands: readonly string[];
+  readonly store: string;
+  readonly isJson: boolean;
+  readonly isQuiet: boolean;
+  readonly jobs: number;
+}
+
+function readLine(argv: readonly string[]): Line {
+  const { options, operands, rest } = parseOptions({
+    store: { kind: "value" },
+    jobs: { kind: "value" },
+    json: { kind: "flag" },
+    quiet: { kind: "flag" },
+  }, argv);
+  const jobs = Number(options.jobs ?? 2);
+  if (!Number.isInteger(jobs) || jobs < 1) {
+    throw new UsageError(`Cannot read --jobs ${JSON.stringify(options.jobs)}: no whole number`, {
+      remedy: "Give 1 or more.",
+    });
+  }
+  return {
+    operands: [...operands, ...rest ?? []],
+    store: options.store ?? storeLocation(Deno.env.toObject(), Deno.uid() ?? 0),
+    isJson: options.json,
+    isQuiet: options.quiet,
+    jobs,
+  };
+}
+
+async function importLayers(
+  line: Line,
+  openTools: () => Promise<LayerTools & AsyncDisposable>,
+): Promise<void> {
+  const wishes = parseLayerArguments(need(line, "ARCHIVE:PATH"));
+  await using tools = await openTools();
+  const store = Store.open(line.store, { remove: tools.remove });
+  await store.sweep();
+  using progress = new Progress(onStderr(line.isQuiet));
+  const layers = await ensureLayers(store, wishes, {
+    idmap: tools.idmap,
+    unpack: tools.unpack,
+    jobs: line.jobs,
+    onEvent: progress.show,
+  });
+  const rows = layers.map(({ key, path }, i) => ({ key, path, archive: wishes[i]!.archive }));
+  for (const layer of layers) layer[Symbol.dispose]();
+  print(line, rows, rows.map(({ key, path }) => `${key} ${path}`));
+}
+
+function listLayers(line: Line): Promise<void> {
+  const layers = Store.open(line.store).listLayers();
+  print(line, layers, toTable(layers));
+  return Promise.resolve();
+}
+
+async function removeLayers(
+  line: Line,
+  openTools: () => Promise<LayerTools & AsyncDisposable>,
+): Promise<void> {
+  const keys = need(line, "KEY");
+  await using tools = await openTools();
+  const store = Store.open(line.store, { remove: tools.remove });
+  const removed: string[] = [];
+  for (const key of keys) removed.push(await store.removeLayer(key));
+  print(line, { removed }, removed);
+}
+
+function need({ operands }: Line, what: string): readonly string[] {
+  if (operands.length > 0) return operands;
+  throw new UsageError(`Cannot read the command line: ${what} is missing`, {
+    remedy: "See: minisandbox layer --help.",
+  });
+}
+
+function print({ isJson }: Line, value: unknown, lines: readonly string[]): void {
+  if (isJson) console.log(JSON.stringify(value, null, 2));
+  else if (lines.length > 0) console.log(lines.join("\n"));
+}
+
+function toTable(layers: readonly LayerInfo[]): string[] {
+  if (layers.length === 0) return [];
+  const rows = [
+    ["KEY", "SIZE", "ENTRIES", "LAST USE", "IN USE", "PATH", "ARCHIVE"],
+    ...layers.map((layer) => [
+      layer.key.slice(0, 12),
+      formatBytes(layer.bytes, { binary: true }),
+      String(layer.entries),
+      layer.lastUsed.slice(0, 10),
+      layer.isInUse ? "yes" : "no",
+      layer.path,
+      layer.archive.name,
+    ]),
+  ];
+  const widths = rows[0]!.map((_, i) => Math.max(...rows.map((row) => row[i]!.length)));
+  return rows.map((row) => row.map((cell, i) => cell.padEnd(widths[i]!)).join("  ").trimEnd());
+}

@@ -1,0 +1,38 @@
+/** The hidden subcommands that a confined process of ours is started with. */
+import { removeWork, unpackStdin } from "../app/worker.ts";
+import { UsageError } from "../errors.ts";
+import { parseOptions } from "./option.ts";
+import type { Subcommand } from "./subcommand.ts";
+
+/** Unpacks the archive on stdin. */
+export const unpackWorker: Subcommand = {
+  name: "__unpack",
+  summary: null,
+  help: "Unpacks the archive on stdin: __unpack --into DIR [--name NAME] [--owners keep|root]",
+  run: async (argv) => {
+    const { options } = parseOptions({
+      into: { kind: "value" },
+      name: { kind: "value" },
+      owners: { kind: "value" },
+    }, argv);
+    const { into, name = "archive", owners = "keep" } = options;
+    if (into === undefined || (owners !== "keep" && owners !== "root")) {
+      throw new UsageError("Cannot unpack: this subcommand is for minisandbox itself");
+    }
+    return await unpackStdin({ into, name, owners });
+  },
+};
+
+/** Removes a tree whose files belong to mapped ids. */
+export const removeWorker: Subcommand = {
+  name: "__remove",
+  summary: null,
+  help: "Removes a tree: __remove DIR",
+  run: async (argv) => {
+    const [dir] = parseOptions({}, argv).operands;
+    if (dir === undefined) {
+      throw new UsageError("Cannot remove: this subcommand is for minisandbox itself");
+    }
+    return await removeWork(dir);
+  },
+};

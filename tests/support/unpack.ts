@@ -1,0 +1,26 @@
+/** Unpacking in a test's own process. */
+import { unpackInto, type UnpackOptions, type UnpackSummary } from "../../src/archive/mod.ts";
+
+/** Unpacks bytes, given in pieces of `step` bytes, into a directory that is made if need be. */
+export async function unpackBytes(
+  bytes: Uint8Array<ArrayBuffer>,
+  dir: string,
+  options: Partial<UnpackOptions> & { readonly step?: number } = {},
+): Promise<UnpackSummary> {
+  const { step = 65536, ...rest } = options;
+  Deno.mkdirSync(dir, { recursive: true });
+  return await unpackInto(dir, pieces(bytes, step), { name: "x.tar", owners: "root", ...rest });
+}
+
+/** Unpacks a file as `unpackBytes`. */
+export async function unpackFile(archive: string, dir: string): Promise<UnpackSummary> {
+  return await unpackBytes(await Deno.readFile(archive), dir, { name: archive });
+}
+
+// deno-lint-ignore require-await -- a source of bytes is asynchronous
+export async function* pieces(
+  bytes: Uint8Array<ArrayBuffer>,
+  step: number,
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  for (let at = 0; at < bytes.length; at += step) yield bytes.slice(at, at + step);
+}

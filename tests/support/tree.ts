@@ -13,7 +13,7 @@ export function describeTree(
     const full = path === "." ? root : `${root}/${path}`;
     const { mode, uid, gid, links, mtimeNs, size } = lstatAt(AT.AT_FDCWD, full);
     const kind = mode & S.S_IFMT;
-    const parts = [JSON.stringify(path), mode.toString(8), mtimeNs];
+    const parts: (string | number | bigint)[] = [JSON.stringify(path), mode.toString(8), mtimeNs];
     if (options.owners) parts.push(uid, gid);
     if (kind === S.S_IFLNK) parts.push(JSON.stringify(Deno.readLinkSync(full)));
     if (kind === S.S_IFREG) parts.push(size, links, digest(full));

@@ -17,7 +17,7 @@ export async function unpackFile(archive: string, dir: string): Promise<UnpackSu
   return await unpackBytes(await Deno.readFile(archive), dir, { name: archive });
 }
 
-// deno-lint-ignore require-await -- a source of bytes is asynchronous
+/** Gives bytes in pieces of `step`. */
 export async function* pieces(
   bytes: Uint8Array<ArrayBuffer>,
   step: number,

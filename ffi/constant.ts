@@ -215,7 +215,13 @@ export const IOCTL = {
 export const RLIMIT = { RLIMIT_NOFILE: 7, RLIMIT_CORE: 4, RLIMIT_NPROC: 6 } as const;
 
 /** Sockets. */
-export const SOCKET = { AF_INET: 2, SOCK_DGRAM: 2, SOCK_CLOEXEC: 0o2000000 } as const;
+export const SOCKET = {
+  AF_UNIX: 1,
+  AF_INET: 2,
+  SOCK_STREAM: 1,
+  SOCK_DGRAM: 2,
+  SOCK_CLOEXEC: 0o2000000,
+} as const;
 
 /** Flags of a network interface. */
 export const IFF = { IFF_UP: 1, IFF_LOOPBACK: 8, IFF_RUNNING: 0x40 } as const;

@@ -1,5 +1,5 @@
 /** Wrappers of the calls on files and descriptors, one call each. */
-import { AT, F, LOCK, O, RESOLVE } from "./constant.ts";
+import { AT, F, LOCK, O, RESOLVE, SOCKET } from "./constant.ts";
 import { check, retry, SyscallError } from "./errno.ts";
 import { OPEN_HOW, STATFS } from "./layout.ts";
 import { libc } from "./libc.ts";
@@ -22,7 +22,7 @@ export function openAt2(
   how: { readonly flags: number; readonly mode?: number; readonly resolve: number },
 ): number {
   const { flags, mode = 0, resolve } = how;
-  const struct = new BigUint64Array(OPEN_HOW.size / 8 + 8); // past 64 bytes, so that it stays put
+  const struct = new BigUint64Array(OPEN_HOW.size / 8 + 8);
   struct.set([BigInt(flags), BigInt(mode), BigInt(resolve)]);
   const name = cstr(path);
   return retry(
@@ -56,8 +56,19 @@ export function write(fd: number, bytes: Uint8Array<ArrayBuffer>): number {
 
 /** Wraps `pipe2(2)`. @throws {SyscallError} If refused. */
 export function pipe(flags: number): { readonly reader: number; readonly writer: number } {
-  const fds = new Int32Array(32); // past 64 bytes, so that it stays put
+  const fds = new Int32Array(2);
   check(libc.pipe2(fds, flags), () => `pipe2(…, ${flagNames(O, flags)})`);
+  return { reader: fds[0]!, writer: fds[1]! };
+}
+
+/** Wraps `socketpair(2)` for AF_UNIX streams that close on execution. @throws {SyscallError} */
+export function socketPair(): { readonly reader: number; readonly writer: number } {
+  const fds = new Int32Array(2);
+  const type = SOCKET.SOCK_STREAM | SOCKET.SOCK_CLOEXEC;
+  check(
+    libc.socketpair(SOCKET.AF_UNIX, type, 0, fds),
+    () => "socketpair(AF_UNIX, SOCK_STREAM|SOCK_CLOEXEC, 0)",
+  );
   return { reader: fds[0]!, writer: fds[1]! };
 }
 
@@ -148,7 +159,7 @@ export function setTimeAt(dirfd: number, path: CString, nanoseconds: bigint): vo
   const second = 1_000_000_000n;
   const fraction = ((nanoseconds % second) + second) % second;
   const time = [(nanoseconds - fraction) / second, fraction] as const;
-  const times = new BigInt64Array(16); // past 64 bytes, so that it stays put
+  const times = new BigInt64Array(16);
   times.set([...time, ...time]);
   check(
     libc.utimensat(dirfd, cstr(path), times, AT.AT_SYMLINK_NOFOLLOW),

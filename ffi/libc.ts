@@ -7,6 +7,8 @@ const rows = {
   strerror: { parameters: ["i32"], result: "pointer" },
   // void *mmap(void *addr, size_t length, int prot, int flags, int fd, off_t offset);
   mmap: { parameters: ["u64", "usize", "i32", "i32", "i32", "i64"], result: "i64" },
+  // int munmap(void *addr, size_t length);
+  munmap: { parameters: ["u64", "usize"], result: "i32" },
   // int mprotect(void *addr, size_t len, int prot);
   mprotect: { parameters: ["u64", "usize", "i32"], result: "i32" },
   // int openat(int dirfd, const char *pathname, int flags, mode_t mode);
@@ -31,6 +33,8 @@ const rows = {
   },
   // int pipe2(int pipefd[2], int flags);
   pipe2: { parameters: ["buffer", "i32"], result: "i32" },
+  // int socketpair(int domain, int type, int protocol, int sv[2]);
+  socketpair: { parameters: ["i32", "i32", "i32", "buffer"], result: "i32" },
   // int fcntl(int fd, int cmd, int arg);
   fcntl: { parameters: ["i32", "i32", "i64"], result: "i32" },
   // int flock(int fd, int operation);

@@ -5,7 +5,7 @@ import { libc } from "./libc.ts";
 import { cstr, type CString } from "./text.ts";
 
 /** A piece of memory that is filled from its start and emptied as a whole. */
-export class Memory {
+export class Memory implements Disposable {
   readonly #base: number;
   readonly #bytes: Uint8Array<ArrayBuffer>;
   readonly #view: DataView<ArrayBuffer>;
@@ -24,6 +24,11 @@ export class Memory {
     );
     this.#bytes = new Uint8Array(buffer);
     this.#view = new DataView(buffer);
+  }
+
+  /** Gives the memory back; nothing placed in it may be used any more. */
+  [Symbol.dispose](): void {
+    libc.munmap(BigInt(this.#base), BigInt(this.#bytes.length));
   }
 
   /** Forgets everything placed so far. */
@@ -80,6 +85,11 @@ export class Memory {
   /** Writes a 32-bit number. */
   setUint32(address: number, value: number): void {
     this.#view.setUint32(address - this.#base, value >>> 0, true);
+  }
+
+  /** Writes a 16-bit number. */
+  setUint16(address: number, value: number): void {
+    this.#view.setUint16(address - this.#base, value, true);
   }
 
   /** Reads a signed 64-bit number that a double can hold. */

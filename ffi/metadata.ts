@@ -4,7 +4,7 @@ import { check, retry } from "./errno.ts";
 import { STATX } from "./layout.ts";
 import { libc } from "./libc.ts";
 import { NR } from "./syscall_number.ts";
-import { type CString, cstr, quote } from "./text.ts";
+import { cstr, type CString, quote } from "./text.ts";
 
 /** What `statx(2)` tells of a file. */
 export interface FileStatus {
@@ -52,7 +52,7 @@ export function fchown(fd: number, uid: number, gid: number): void {
 
 /** Wraps `futimens(2)`: both times, as seconds and nanoseconds. @throws {SyscallError} If refused. */
 export function setTime(fd: number, seconds: number, nanoseconds: number): void {
-  const times = new BigInt64Array(16); // past 64 bytes, so that it stays put
+  const times = new BigInt64Array(16);
   times[0] = times[2] = BigInt(seconds);
   times[1] = times[3] = BigInt(nanoseconds);
   check(libc.futimens(fd, times), () => `futimens(${fd}, {${seconds}, ${nanoseconds}})`);

@@ -16,5 +16,5 @@ export {
 } from "./syscall_number.ts";
 export * from "./terminal.ts";
 export { type CString, cstr, flagNames, octal, quote } from "./text.ts";
-export { ENTRY_FLAG, type TableEntry, type Vclone, vclone } from "./vclone.ts";
+export { ENTRY_FLAG, type ResultOf, type TableEntry, type Vclone, vclone } from "./vclone.ts";
 export * from "./wait.ts";

@@ -47,7 +47,7 @@ export function poll(pid: number): Waited | null {
 }
 
 function wait4(pid: number, options: number): Waited | null {
-  const status = new Int32Array(32); // past 64 bytes, so that it stays put
+  const status = new Int32Array(1);
   const usage = new BigInt64Array(RUSAGE.size / 8);
   const found = retry(
     () => libc.wait4(pid, status, options, usage),
@@ -97,14 +97,14 @@ export function memfdCreateExecutable(name: string): number {
 
 /** Wraps `getrlimit(2)`: the soft and the hard limit. @throws {SyscallError} If refused. */
 export function getrlimit(resource: number): { readonly soft: bigint; readonly hard: bigint } {
-  const struct = new BigUint64Array(16); // past 64 bytes, so that it stays put
+  const struct = new BigUint64Array(2);
   check(libc.getrlimit(resource, struct), () => `getrlimit(${resource})`);
   return { soft: struct[0]!, hard: struct[1]! };
 }
 
 /** Wraps `setrlimit(2)`. @throws {SyscallError} If refused. */
 export function setrlimit(resource: number, soft: bigint, hard: bigint): void {
-  const struct = new BigUint64Array(16); // past 64 bytes, so that it stays put
+  const struct = new BigUint64Array(2);
   struct.set([soft, hard]);
   check(libc.setrlimit(resource, struct), () => `setrlimit(${resource}, {${soft}, ${hard}})`);
 }

@@ -33,12 +33,16 @@ export const ENTRY_FLAG = { ignoreError: 1, endIfPositive: 2 } as const;
 export interface TableEntry {
   /** The system call's number. */
   readonly number: number;
-  /** Its arguments: at most six. */
-  readonly args: readonly (number | bigint)[];
+  /** Its arguments, at most six: a number, an address, or the result of an earlier entry. */
+  readonly args: readonly (number | bigint | ResultOf)[];
   /** `ENTRY_FLAG`s. */
   readonly flags: number;
-  /** Where to store its result; 0 for nowhere. */
-  readonly result: number;
+}
+
+/** The result of the entry with this index: one argument of the table may take it. */
+export interface ResultOf {
+  /** The earlier entry. */
+  readonly resultOf: number;
 }
 
 /** A child, whose table may still be running if it made a process of its own. */
@@ -47,6 +51,8 @@ export interface Vclone {
   readonly pid: number;
   /** A descriptor of the child. */
   readonly pidfd: number;
+  /** The result of an entry that no other entry takes; 0 until it has been made. */
+  result(index: number): number;
   /** The entry that failed and its errno so far; null if none has. */
   failure(): { readonly index: number; readonly errno: number } | null;
 }
@@ -77,7 +83,8 @@ function vcloneCode(): (context: bigint) => bigint {
  */
 export function vclone(memory: Memory, table: readonly TableEntry[], flags: number): Vclone {
   const entries = memory.reserve(ENTRY.size * (table.length + 1), ENTRY.size);
-  table.forEach((entry, i) => writeEntry(memory, entries + ENTRY.size * i, entry));
+  const results = table.map(() => memory.reserve(8));
+  table.forEach((entry, i) => writeEntry(memory, entries + ENTRY.size * i, entry, results, i));
   memory.setUint32(entries + ENTRY.size * table.length, 0xffff_ffff);
 
   const pidfd = memory.reserve(8);
@@ -98,6 +105,7 @@ export function vclone(memory: Memory, table: readonly TableEntry[], flags: numb
   return {
     pid,
     pidfd: memory.getInt32(pidfd),
+    result: (index) => memory.getInt64(results[index]!),
     failure() {
       const error = memory.getInt64(context + CONTEXT.error);
       if (error === 0) return null;
@@ -112,9 +120,20 @@ function cloneFlags(flags: number): bigint {
     BigInt(CLONE.CLONE_VM | CLONE.CLONE_VFORK | CLONE.CLONE_PIDFD);
 }
 
-function writeEntry(memory: Memory, address: number, entry: TableEntry): void {
+function writeEntry(
+  memory: Memory,
+  address: number,
+  entry: TableEntry,
+  results: readonly number[],
+  index: number,
+): void {
   memory.setUint32(address + ENTRY.number, entry.number);
   memory.setUint32(address + ENTRY.flags, entry.flags);
-  entry.args.forEach((arg, i) => memory.setUint64(address + ENTRY.args + 8 * i, arg));
-  memory.setUint64(address + ENTRY.result, entry.result);
+  memory.setUint64(address + ENTRY.result, results[index]!);
+  entry.args.forEach((arg, i) => {
+    const argument = address + ENTRY.args + 8 * i;
+    if (typeof arg !== "object") return memory.setUint64(argument, arg);
+    const producer = address + ENTRY.size * (arg.resultOf - index);
+    memory.setUint64(producer + ENTRY.result, argument);
+  });
 }

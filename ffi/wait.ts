@@ -35,7 +35,7 @@ async function pollAsync(fd: number, events: number, timeoutMs: number): Promise
 }
 
 function pollfd(fd: number, events: number): Uint8Array<ArrayBuffer> {
-  const struct = new Uint8Array(POLLFD.size + 64); // past 64 bytes, so that it stays put
+  const struct = new Uint8Array(POLLFD.size + 64);
   const view = new DataView(struct.buffer);
   view.setInt32(POLLFD.fd, fd, true);
   view.setInt16(POLLFD.events, events, true);

@@ -1,0 +1,261 @@
+/** The engine: the holder and what is prepared below it once, and the making of sandboxes. */
+import {
+  CLONE,
+  closeQuietly,
+  describeErrno,
+  F,
+  F_SEAL,
+  fcntl,
+  isErrno,
+  kill,
+  machineCode,
+  memfdCreateExecutable,
+  Memory,
+  O,
+  openAt,
+  PR,
+  prctl,
+  SIGNAL,
+  socketPair,
+  SyscallError,
+  wait,
+  write,
+} from "../../ffi/mod.ts";
+
+import { HostError } from "../errors.ts";
+import { carryOut, type Means, type Running, toSetupError } from "./carry_out.ts";
+import { planHolder, planIdMaps, planNamespaces, planPair } from "./holder_plan.ts";
+import { type Host, raiseOpenFiles } from "./host.ts";
+import { nestedExtents, toMapText } from "./identity.ts";
+import type { Layout } from "./layout.ts";
+import { writeHolderMaps } from "./map.ts";
+import { CWD } from "./process_step.ts";
+import { Sandbox } from "./sandbox.ts";
+import { planSandbox, type PlanFacts } from "./sandbox_plan.ts";
+import type { Plan } from "./step.ts";
+
+/** A user and a network namespace for one sandbox, by descriptor. */
+export interface Pair extends Disposable {
+  readonly user: number;
+  readonly net: number;
+}
+
+/** Enough for the table of any plan but one with a large environment. */
+const PLAN_BYTES = 128 * 1024;
+
+/** Makes sandboxes. Everything it made ends with it, and with this process. */
+export class Engine implements Disposable {
+  readonly host: Host;
+  readonly #memory = new Memory(PLAN_BYTES);
+  readonly #fds: Record<string, number> = {};
+  readonly #pairs: Pair[] = [];
+  #owner = -1;
+  #holderPid = 0;
+
+  /**
+   * Starts the holder and prepares its namespaces.
+   *
+   * @throws {HostError} If this host has no user namespaces for us.
+   * @throws {SetupError} If a step is refused.
+   */
+  static open(host: Host): Engine {
+    const engine = new Engine(host);
+    try {
+      engine.#start();
+      return engine;
+    } catch (error) {
+      engine[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  private constructor(host: Host) {
+    this.host = host;
+  }
+
+  #start(): void {
+    const fds = this.#fds;
+    raiseOpenFiles(this.host);
+    prctl(PR.PR_SET_DUMPABLE, 0);
+    fds["init"] = makeInit();
+    fds["null"] = openAt(CWD, "/dev/null", O.O_RDWR | O.O_CLOEXEC);
+    // A pair of sockets and not a pipe: what init reads cannot be opened for writing from inside.
+    const alive = socketPair();
+    fds["alive"] = alive.reader;
+    this.#owner = alive.writer;
+
+    this.#startHolder();
+    const namespaces = this.#run(planNamespaces(this.#canSetGroups), {
+      flags: CLONE.CLONE_FILES,
+    });
+    fds["host-mounts"] = namespaces.output("host-mounts");
+    fds["template"] = namespaces.output("template");
+  }
+
+  #startHolder(): void {
+    let holder: Running;
+    try {
+      holder = this.#launch(planHolder(), { flags: CLONE.CLONE_NEWUSER | CLONE.CLONE_NEWPID });
+    } catch (error) {
+      throw noUserNamespace(error);
+    }
+    this.#holderPid = holder.child.pid;
+    this.#fds["holder"] = holder.child.pidfd;
+    const refusal = holder.refusal();
+    if (refusal !== null) throw toSetupError(refusal);
+    writeHolderMaps(this.#holderPid, this.host.identity);
+    this.#fds["holder-user"] = openNamespace(this.#holderPid, "user");
+  }
+
+  /** Makes pairs of namespaces in advance, until `count` are ready. */
+  fill(count: number): void {
+    while (this.#pairs.length < count) this.#pairs.push(this.#makePair());
+  }
+
+  /**
+   * Builds a sandbox, with its init running and no program yet.
+   *
+   * @throws {SetupError} If a step is refused.
+   */
+  create(layout: Layout, user: { readonly uid: number; readonly gid: number }): Sandbox {
+    const pair = this.#takePair(user);
+    try {
+      const running = this.#run(planSandbox(layout, this.planFacts), {
+        fds: { "pair-net": pair.net },
+      });
+      return new Sandbox(this, pair, running.output("pid"));
+    } catch (error) {
+      pair[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  /** What plans of sandboxes depend on. */
+  get planFacts(): PlanFacts {
+    return planFacts(this.host);
+  }
+
+  /** The descriptors that plans know by name. */
+  get fds(): Readonly<Record<string, number>> {
+    return this.#fds;
+  }
+
+  get #canSetGroups(): boolean {
+    return this.host.identity.kind !== "single";
+  }
+
+  #takePair({ uid, gid }: { readonly uid: number; readonly gid: number }): Pair {
+    if (this.host.identity.kind !== "single" || (uid === 0 && gid === 0)) {
+      return this.#pairs.pop() ?? this.#makePair();
+    }
+    return this.#makePair(uid, gid);
+  }
+
+  /** The one id of a user without subordinate ids may be shown as any. */
+  #makePair(uid = 0, gid = 0): Pair {
+    const { identity } = this.host;
+    const keeper = this.#launch(planPair(this.#canSetGroups));
+    const { pid, pidfd } = keeper.child;
+    try {
+      const refusal = keeper.refusal();
+      if (refusal !== null) throw toSetupError(refusal);
+      this.#run(planIdMaps(pid, {
+        uids: toMapText(nestedExtents(identity.uids, uid)),
+        gids: toMapText(nestedExtents(identity.gids, gid)),
+        canSetGroups: this.#canSetGroups,
+      }));
+      const user = openNamespace(pid, "user");
+      const net = openNamespace(pid, "net");
+      return { user, net, [Symbol.dispose]: () => closeQuietly(user, net) };
+    } finally {
+      endChild(pid);
+      closeQuietly(pidfd);
+    }
+  }
+
+  /**
+   * Carries out a plan to its end, and reaps the process that began it.
+   *
+   * @throws {SetupError} If a step is refused; the process it was made for has ended then.
+   */
+  #run(plan: Plan, means: Partial<Means> = {}): Running {
+    const running = this.#launch(plan, means);
+    wait(running.child.pid);
+    closeQuietly(running.child.pidfd);
+    const refusal = running.refusal();
+    if (refusal === null) return running;
+    const made = plan.some((step) => step.output === "pid") ? running.output("pid") : 0;
+    if (made > 0) reapQuietly(made);
+    throw toSetupError(refusal);
+  }
+
+  #launch(plan: Plan, means: Partial<Means> = {}): Running {
+    this.#memory.clear();
+    const fds = { ...this.#fds, ...means.fds };
+    return carryOut(plan, { memory: this.#memory, flags: means.flags ?? 0, fds });
+  }
+
+  /** Ends the holder, and with it every sandbox. */
+  [Symbol.dispose](): void {
+    for (const pair of this.#pairs.splice(0)) pair[Symbol.dispose]();
+    if (this.#owner >= 0) closeQuietly(this.#owner);
+    if (this.#holderPid > 0) endChild(this.#holderPid);
+    closeQuietly(...Object.values(this.#fds));
+    this.#owner = -1;
+    this.#holderPid = 0;
+  }
+}
+
+/** Gives what plans of sandboxes depend on. */
+export function planFacts(host: Host): PlanFacts {
+  return {
+    isRoot: host.identity.kind === "root",
+    canSetGroups: host.identity.kind !== "single",
+    lastCapability: host.lastCapability,
+    hidden: host.hidden,
+    spareFd: host.openFiles.hard - 2 * 64,
+  };
+}
+
+/** Places our init in a memfd that nobody can change. */
+function makeInit(): number {
+  const fd = memfdCreateExecutable("minisandbox-init");
+  write(fd, machineCode("init"));
+  const seals = F_SEAL.F_SEAL_SEAL | F_SEAL.F_SEAL_SHRINK | F_SEAL.F_SEAL_GROW |
+    F_SEAL.F_SEAL_WRITE;
+  fcntl(fd, F.F_ADD_SEALS, seals);
+  return fd;
+}
+
+function openNamespace(pid: number, kind: string): number {
+  return openAt(CWD, `/proc/${pid}/ns/${kind}`, O.O_CLOEXEC);
+}
+
+function endChild(pid: number): void {
+  try {
+    kill(pid, SIGNAL.SIGKILL);
+  } catch (error) {
+    if (!isErrno(error, "ESRCH")) throw error;
+  }
+  reapQuietly(pid);
+}
+
+function reapQuietly(pid: number): void {
+  try {
+    wait(pid);
+  } catch (error) {
+    if (!isErrno(error, "ECHILD")) throw error;
+  }
+}
+
+function noUserNamespace(error: unknown): unknown {
+  if (!(error instanceof SyscallError)) return error;
+  return new HostError(`Cannot make a user namespace: ${describeErrno(error.errno)}`, {
+    cause: error,
+    remedy: "Allow them: sysctl user.max_user_namespaces (not 0), on Debian " +
+      "kernel.unprivileged_userns_clone=1, on Ubuntu " +
+      "kernel.apparmor_restrict_unprivileged_userns=0, in Docker --security-opt " +
+      "seccomp=unconfined; see minisandbox doctor.",
+  });
+}
+

@@ -1,0 +1,207 @@
+/** Plans made once an engine, or once a pair of namespaces: everything before the first sandbox. */
+import {
+  CLONE,
+  IFF,
+  IFREQ,
+  IOCTL,
+  MNT,
+  MS,
+  O,
+  S,
+  SOCKET,
+} from "../../ffi/mod.ts";
+import {
+  becomeRoot,
+  cleanUp,
+  cloneInside,
+  CWD,
+  enterHolder,
+  executeInit,
+  openOwnNamespace,
+  setStdio,
+} from "./process_step.ts";
+import { bytes, fd, flags, output, type Plan, step, type Step, type Struct } from "./step.ts";
+
+/** How many layers a sandbox may have, its base included: mount points are made in advance. */
+export const MAX_LOWERS = 64;
+
+/** The device nodes that exist in a sandbox. */
+const DEVICES = ["null", "zero", "full", "random", "urandom", "tty"];
+
+/** Links in /dev, as everywhere on Linux. */
+const DEVICE_LINKS = {
+  ptmx: "pts/ptmx",
+  fd: "/proc/self/fd",
+  stdin: "fd/0",
+  stdout: "fd/1",
+  stderr: "fd/2",
+};
+
+/** Plans the holder: a process that does nothing but keep the user namespace of all sandboxes. */
+export function planHolder(): Plan {
+  return [
+    ...setStdio(fd("alive"), fd("null"), fd("null")),
+    step("lead a session", "setsid", []),
+    ...cleanUp(),
+    executeInit("minisandbox-holder"),
+  ];
+}
+
+/**
+ * Plans the two mount namespaces that sandboxes come from: `host-mounts`, a copy of the host's
+ * mounts in which the holder may open trees, and `template`, whose root is a small read-only tmpfs
+ * with a /dev, a /proc of nobody, and empty mount points.
+ */
+export function planNamespaces(canSetGroups: boolean): Plan {
+  return [
+    step("enter the holder's namespaces", "setns", [
+      fd("holder"),
+      flags(CLONE, CLONE.CLONE_NEWUSER, CLONE.CLONE_NEWPID),
+    ]),
+    ...becomeRoot(canSetGroups),
+    step("copy the host's mounts", "unshare", [flags(CLONE, CLONE.CLONE_NEWNS)]),
+    step("keep the copy from changing the host", "mount", [
+      null,
+      "/",
+      null,
+      flags(MS, MS.MS_REC, MS.MS_SLAVE),
+      null,
+    ]),
+    openOwnNamespace("/proc", "mnt", "host-mounts"),
+    step("copy the mounts again", "unshare", [flags(CLONE, CLONE.CLONE_NEWNS)]),
+    step("detach the second copy", "mount", [
+      null,
+      "/",
+      null,
+      flags(MS, MS.MS_REC, MS.MS_PRIVATE),
+      null,
+    ]),
+    cloneInside("enter the holder's pid namespace", CLONE.CLONE_VFORK, CLONE.CLONE_FILES),
+    ...makeTemplate(),
+    openOwnNamespace("/t/proc", "mnt", "template"),
+  ];
+}
+
+function makeTemplate(): Plan {
+  const scratch = "/tmp"; // any directory: the tmpfs over it becomes the root
+  return [
+    mountTmpfs("the template's root", scratch, "mode=755,size=4m"),
+    step("enter it", "chdir", [scratch]),
+    ...["m", "u", "l", "t", "t/dev", "t/proc", "t/sys", "t/empty"].map(makeDirectory),
+    ...Array.from({ length: MAX_LOWERS }, (_, i) => makeDirectory(`l/${i}`)),
+    ...makeDevices("t/dev"),
+    makeFile("t/null"),
+    bind("/dev/null", "t/null"),
+    mountTmpfs("an empty directory", "t/empty", "mode=555,size=4k"),
+    makeReadOnly("t/empty", MS.MS_NOEXEC),
+    step("mount a proc that shows nobody", "mount", [
+      "proc",
+      "t/proc",
+      "proc",
+      flags(MS, MS.MS_NOSUID, MS.MS_NODEV, MS.MS_NOEXEC),
+      null,
+    ]),
+    bind("t/proc/sys", "t/sys"),
+    makeReadOnly("t/sys", MS.MS_NODEV, MS.MS_NOEXEC),
+    step("make it the root", "pivot_root", [".", "."]),
+    step("detach the host's mounts", "umount2", [".", flags(MNT, MNT.MNT_DETACH)]),
+    makeReadOnly("/", MS.MS_NODEV),
+  ];
+}
+
+function makeDevices(directory: string): Step[] {
+  return [
+    mountTmpfs("the template of /dev", directory, "mode=755,size=64k"),
+    ...DEVICES.flatMap((name) => [
+      makeFile(`${directory}/${name}`),
+      bind(`/dev/${name}`, `${directory}/${name}`),
+    ]),
+    ...["pts", "shm"].map((name) => makeDirectory(`${directory}/${name}`)),
+    ...Object.entries(DEVICE_LINKS).map(([name, target]) =>
+      step(`link /dev/${name}`, "symlinkat", [target, CWD, `${directory}/${name}`])
+    ),
+    makeReadOnly(directory, MS.MS_NOEXEC),
+  ];
+}
+
+/** Plans a process that keeps a new user and network namespace, loopback up, until it is killed. */
+export function planPair(canSetGroups: boolean): Plan {
+  const request: Struct = {
+    size: IFREQ.size,
+    fields: [
+      { offset: IFREQ.ifr_name, value: 0x6f6c }, // "lo"
+      { offset: IFREQ.ifr_flags, value: IFF.IFF_UP | IFF.IFF_LOOPBACK | IFF.IFF_RUNNING, bits: 16 },
+    ],
+    shown: "{lo, IFF_UP|IFF_LOOPBACK|IFF_RUNNING}",
+  };
+  return [
+    ...enterHolder(canSetGroups),
+    step("make a user and a network namespace", "unshare", [
+      flags(CLONE, CLONE.CLONE_NEWUSER, CLONE.CLONE_NEWNET),
+    ]),
+    step("open a socket", "socket", [
+      SOCKET.AF_INET,
+      SOCKET.SOCK_DGRAM | SOCKET.SOCK_CLOEXEC,
+      0,
+    ], { output: "socket" }),
+    step("bring loopback up", "ioctl", [
+      output("socket"),
+      flags(IOCTL, IOCTL.SIOCSIFFLAGS),
+      request,
+    ]),
+    ...setStdio(fd("alive"), fd("null"), fd("null")),
+    ...cleanUp(),
+    executeInit("minisandbox-pair"),
+  ];
+}
+
+/** Plans the writing of a pair's id maps, from the namespace above it. */
+export function planIdMaps(
+  pid: number,
+  maps: { readonly uids: string; readonly gids: string; readonly canSetGroups: boolean },
+): Plan {
+  const writeFile = (name: string, text: string): Step[] => [
+    step(`open ${name}`, "openat", [CWD, `/proc/${pid}/${name}`, flags(O, O.O_WRONLY), 0], {
+      output: name,
+    }),
+    step(`write ${name}`, "write", [output(name), bytes(text), text.length]),
+  ];
+  return [
+    ...enterHolder(maps.canSetGroups),
+    ...(maps.canSetGroups ? [] : writeFile("setgroups", "deny")),
+    ...writeFile("uid_map", maps.uids),
+    ...writeFile("gid_map", maps.gids),
+  ];
+}
+
+function mountTmpfs(what: string, target: string, options: string): Step {
+  return step(`mount ${what}`, "mount", [
+    "tmpfs",
+    target,
+    "tmpfs",
+    flags(MS, MS.MS_NOSUID),
+    options,
+  ]);
+}
+
+function makeDirectory(path: string): Step {
+  return step(`make ${path}`, "mkdirat", [CWD, path, 0o755]);
+}
+
+function makeFile(path: string): Step {
+  return step(`make ${path}`, "mknodat", [CWD, path, S.S_IFREG | 0o666, 0]);
+}
+
+function bind(source: string, target: string): Step {
+  return step(`bind ${source}`, "mount", [source, target, null, flags(MS, MS.MS_BIND), null]);
+}
+
+function makeReadOnly(target: string, ...more: number[]): Step {
+  return step(`make ${target} read-only`, "mount", [
+    null,
+    target,
+    null,
+    flags(MS, MS.MS_REMOUNT, MS.MS_BIND, MS.MS_RDONLY, MS.MS_NOSUID, ...more),
+    null,
+  ]);
+}

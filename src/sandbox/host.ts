@@ -1,0 +1,107 @@
+/** What this host is and can do, as far as plans depend on it. */
+import { getrlimit, RLIMIT, setrlimit } from "../../ffi/mod.ts";
+import { HostError } from "../errors.ts";
+import { chooseIdentity, type Identity } from "./identity.ts";
+import type { HiddenPath } from "./sandbox_plan.ts";
+
+/** The facts about this host that plans are made from. */
+export interface Host {
+  readonly uid: number;
+  readonly gid: number;
+  readonly identity: Identity;
+  readonly lastCapability: number;
+  readonly hidden: readonly HiddenPath[];
+  readonly coreLimit: 0 | 1;
+  /** The limits of open files that we were started with: programs get them back. */
+  readonly openFiles: { readonly soft: number; readonly hard: number };
+}
+
+/** Entries of /proc that tell of, or act on, the whole host. */
+const HIDDEN = [
+  ...["acpi", "asound", "bus", "fs", "irq", "scsi"],
+  ...["kcore", "keys", "key-users", "kmsg", "kpagecount", "kpageflags", "kpagecgroup"],
+  ...["latency_stats", "mtrr", "sched_debug", "sysrq-trigger", "timer_list", "timer_stats"],
+];
+
+/**
+ * Reads the facts.
+ *
+ * @throws {HostError} If /proc is not there.
+ */
+export function probeHost(): Host {
+  const uid = Deno.uid()!;
+  const gid = Deno.gid()!;
+  return {
+    uid,
+    gid,
+    identity: chooseIdentity({
+      uid,
+      gid,
+      userName: findUserName(uid),
+      subuid: readOptional("/etc/subuid"),
+      subgid: readOptional("/etc/subgid"),
+      uidMap: readProc("self/uid_map"),
+      hasNewuidmap: isOnPath("newuidmap") && isOnPath("newgidmap"),
+    }),
+    lastCapability: Number(readProc("sys/kernel/cap_last_cap", "40")),
+    hidden: HIDDEN.flatMap((name) => {
+      const info = stat(`/proc/${name}`);
+      return info === null ? [] : [{ name, isDirectory: info.isDirectory }];
+    }),
+    coreLimit: readProc("sys/kernel/core_pattern", "|").startsWith("|") ? 1 : 0,
+    openFiles: openFileLimits(),
+  };
+}
+
+/** Raises our own soft limit of open files to the hard one. */
+export function raiseOpenFiles({ openFiles: { hard } }: Host): void {
+  setrlimit(RLIMIT.RLIMIT_NOFILE, BigInt(hard), BigInt(hard));
+}
+
+function openFileLimits(): Host["openFiles"] {
+  const { soft, hard } = getrlimit(RLIMIT.RLIMIT_NOFILE);
+  return { soft: Number(soft), hard: Number(hard) };
+}
+
+function readProc(name: string, fallback?: string): string {
+  try {
+    return Deno.readTextFileSync(`/proc/${name}`);
+  } catch (error) {
+    if (fallback !== undefined) return fallback;
+    throw new HostError(`Cannot read "/proc/${name}"`, {
+      cause: error,
+      remedy: "Mount /proc: mount -t proc proc /proc.",
+    });
+  }
+}
+
+function readOptional(path: string): string {
+  try {
+    return Deno.readTextFileSync(path);
+  } catch {
+    return "";
+  }
+}
+
+function stat(path: string): Deno.FileInfo | null {
+  try {
+    return Deno.lstatSync(path);
+  } catch {
+    return null;
+  }
+}
+
+/** The first entry of /etc/passwd with the id; users from elsewhere have no subordinate ids here. */
+function findUserName(uid: number): string | null {
+  for (const line of readOptional("/etc/passwd").split("\n")) {
+    const [name, , id] = line.split(":");
+    if (name !== undefined && id === String(uid)) return name;
+  }
+  return Deno.env.get("USER") ?? null;
+}
+
+/** Says whether a program is in one of the directories of PATH, or where it usually lies. */
+export function isOnPath(name: string): boolean {
+  const path = `${Deno.env.get("PATH") ?? ""}:/usr/bin:/bin`;
+  return path.split(":").some((dir) => dir !== "" && stat(`${dir}/${name}`)?.isFile === true);
+}

@@ -1,0 +1,40 @@
+/** A sandbox as the engine builds it: every path of the host decided, nothing left to choose. */
+
+/** A directory or file of the host that is shown inside. */
+export interface Lower {
+  readonly path: string;
+  /** Whether its owners are shifted into the holder's range (root only, mount_setattr(2)). */
+  readonly isIdMapped: boolean;
+  /** Whether the mounts below it come along. */
+  readonly isRecursive?: boolean;
+}
+
+/** One copy-on-write tree of the sandbox. */
+export interface Part {
+  /** Where it lies inside: `/`, or a directory that exists in the parts before. */
+  readonly target: string;
+  /** What lies below, the topmost first; at least one. */
+  readonly lowers: readonly Lower[];
+}
+
+/** A path of the host that appears inside as it is. */
+export interface Bind {
+  readonly source: string;
+  readonly target: string;
+  readonly isWritable: boolean;
+  readonly isDirectory: boolean;
+}
+
+/** Where what the sandbox writes is kept: a directory of its own on disk, or memory. */
+export type Upper =
+  | { readonly kind: "disk"; readonly dir: string }
+  | { readonly kind: "tmpfs"; readonly sizeBytes: number | null };
+
+/** A sandbox to be built. */
+export interface Layout {
+  readonly parts: readonly Part[];
+  readonly upper: Upper;
+  readonly binds: readonly Bind[];
+  readonly network: "none" | "host";
+  readonly hostname: string;
+}

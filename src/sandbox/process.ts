@@ -1,0 +1,50 @@
+/** A program in a sandbox, as its parent sees it. */
+import {
+  closeQuietly,
+  isErrno,
+  pidfdOpen,
+  pidfdSendSignal,
+  readable,
+  wait,
+  type Waited,
+} from "../../ffi/mod.ts";
+
+/** A process that we started inside. */
+export class Process {
+  /** The host's process id. */
+  readonly pid: number;
+  readonly #pidfd: number;
+  readonly #onEnd: (process: Process) => void;
+  #ended: Promise<Waited> | undefined;
+
+  constructor(pid: number, onEnd: (process: Process) => void) {
+    this.pid = pid;
+    this.#pidfd = pidfdOpen(pid);
+    this.#onEnd = onEnd;
+  }
+
+  /** Resolves when it has ended, with how; it is reaped once. */
+  wait(): Promise<Waited> {
+    this.#ended ??= this.#reap();
+    return this.#ended;
+  }
+
+  async #reap(): Promise<Waited> {
+    await readable(this.#pidfd);
+    const waited = wait(this.pid);
+    closeQuietly(this.#pidfd);
+    this.#onEnd(this);
+    return waited;
+  }
+
+  /** Sends a signal; false if it has ended already. */
+  signal(signal: number): boolean {
+    try {
+      pidfdSendSignal(this.#pidfd, signal);
+      return true;
+    } catch (error) {
+      if (isErrno(error, "ESRCH", "EBADF")) return false;
+      throw error;
+    }
+  }
+}

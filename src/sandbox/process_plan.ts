@@ -1,0 +1,157 @@
+/** Plans a process in a running sandbox: from outside to its first instruction, as data. */
+import { CLONE, IOCTL, O, RLIMIT } from "../../ffi/mod.ts";
+import { CAPABILITIES, confine, dropCapabilities, hideMemory } from "./harden.ts";
+import { becomeRoot, cleanUp, cloneInside, CWD, enterHolder, setStdio } from "./process_step.ts";
+import { fd, flags, output, type Plan, step, type Step, type Vector } from "./step.ts";
+
+/** A program to be started. */
+export interface Program {
+  /** What is executed, or looked for in `searchPath` if it holds no slash. */
+  readonly argv: readonly [string, ...string[]];
+  /** The whole environment, `K=V`. */
+  readonly env: readonly string[];
+  /** The directories to look in. */
+  readonly searchPath: readonly string[];
+  readonly workdir: string;
+  readonly uid: number;
+  readonly gid: number;
+  /** Groups beside `gid`. */
+  readonly groups: readonly number[];
+  /** The pty it is on, by number, or null for the descriptors `stdin`, `stdout`, `stderr`. */
+  readonly pty: number | null;
+}
+
+/** What a plan depends on beside the program. */
+export interface ProcessFacts {
+  /** Whether id 0 exists inside; a single id may be shown as another. */
+  readonly mapsRoot: boolean;
+  readonly canSetGroups: boolean;
+  readonly lastCapability: number;
+  /** The soft and hard limit of open files that programs get. */
+  readonly openFiles: { readonly soft: number; readonly hard: number };
+  /** The limit of core files: one byte where the host would hand them to a program of its own. */
+  readonly coreLimit: 0 | 1;
+}
+
+/** Namespaces of a sandbox that its processes enter by the descriptor of its init. */
+const NAMESPACES = [
+  CLONE.CLONE_NEWNS,
+  CLONE.CLONE_NEWPID,
+  CLONE.CLONE_NEWNET,
+  CLONE.CLONE_NEWIPC,
+  CLONE.CLONE_NEWUTS,
+  CLONE.CLONE_NEWCGROUP,
+];
+
+/** The name of the step that enters the working directory. */
+export const ENTER_WORKDIR = "enter the working directory";
+
+/**
+ * Plans the process `pid`. It is not waited for as a vfork: a program inside could stop it before
+ * it executes, and us with it.
+ */
+export function planProcess(program: Program, facts: ProcessFacts): Plan {
+  const { uid, gid, groups } = program;
+  return [
+    ...enterHolder(false),
+    enterInit(...NAMESPACES),
+    step("enter the sandbox's user namespace", "setns", [
+      fd("pair-user"),
+      flags(CLONE, CLONE.CLONE_NEWUSER),
+    ]),
+    ...(facts.mapsRoot ? becomeRoot(false) : hideMemory()),
+    cloneInside("make the process", CLONE.CLONE_PARENT),
+    step("lead a session", "setsid", []),
+    ...(program.pty === null
+      ? setStdio(fd("stdin"), fd("stdout"), fd("stderr"))
+      : openTerminal(program.pty)),
+    ...limitResources(facts),
+    ...dropCapabilities(facts.lastCapability, CAPABILITIES),
+    ...(facts.canSetGroups ? [setGroups(groups)] : []),
+    ...(facts.mapsRoot && gid === 0 ? [] : [step("become the group", "setresgid", [gid, gid, gid])]),
+    ...(facts.mapsRoot && uid === 0 ? [] : [step("become the user", "setresuid", [uid, uid, uid])]),
+    ...hideMemory(),
+    step("set the umask", "umask", [0o22]),
+    step(ENTER_WORKDIR, "chdir", [program.workdir]),
+    ...confine(),
+    ...cleanUp(),
+    ...execute(program),
+  ];
+}
+
+/** Plans the opening of a new pty inside; its descriptor `master` lands in our own table. */
+export function planPty(): Plan {
+  return [
+    ...enterHolder(false),
+    enterInit(CLONE.CLONE_NEWNS),
+    step("open a pty", "openat", [
+      CWD,
+      "/dev/ptmx",
+      flags(O, O.O_RDWR, O.O_NOCTTY, O.O_CLOEXEC),
+      0,
+    ], { output: "master" }),
+  ];
+}
+
+/** Lists the paths at which a command is looked for, in order. */
+export function candidates({ argv, searchPath }: Program): string[] {
+  const [command] = argv;
+  if (command.includes("/")) return [command];
+  return searchPath.map((dir) => `${dir === "" ? "." : dir}/${command}`);
+}
+
+/** The result's name of the attempt to execute a candidate. */
+export function attempt(index: number): string {
+  return `execute-${index}`;
+}
+
+function execute(program: Program): Step[] {
+  const argv: Vector = { vector: program.argv };
+  const env: Vector = { vector: program.env, shown: `[/* ${program.env.length} variables */]` };
+  return candidates(program).map((path, i) =>
+    step(`execute "${path}"`, "execve", [path, argv, env], { output: attempt(i), optional: true })
+  );
+}
+
+function enterInit(...namespaces: number[]): Step {
+  return step("enter the sandbox", "setns", [fd("init"), flags(CLONE, ...namespaces)]);
+}
+
+function openTerminal(number: number): Step[] {
+  return [
+    step("open the terminal", "openat", [CWD, `/dev/pts/${number}`, flags(O, O.O_RDWR), 0], {
+      output: "terminal",
+    }),
+    step("set descriptor 0", "dup3", [output("terminal"), 0, 0]),
+    step("set descriptor 1", "dup3", [0, 1, 0]),
+    step("set descriptor 2", "dup3", [0, 2, 0]),
+    step("make it the controlling terminal", "ioctl", [0, flags(IOCTL, IOCTL.TIOCSCTTY), 0]),
+  ];
+}
+
+function limitResources({ openFiles, coreLimit }: ProcessFacts): Step[] {
+  const limit = (resource: keyof typeof RLIMIT, soft: number, hard: number) =>
+    step(`limit ${resource}`, "prlimit64", [
+      0,
+      flags(RLIMIT, RLIMIT[resource]),
+      {
+        size: 16,
+        fields: [{ offset: 0, value: soft }, { offset: 8, value: hard }],
+        shown: `{${soft}, ${hard}}`,
+      },
+      null,
+    ]);
+  return [
+    limit("RLIMIT_NOFILE", openFiles.soft, openFiles.hard),
+    limit("RLIMIT_CORE", coreLimit, coreLimit),
+  ];
+}
+
+function setGroups(groups: readonly number[]): Step {
+  const list = new Uint32Array(groups.length + 1);
+  list.set(groups);
+  return step("set the groups", "setgroups", [
+    groups.length,
+    { bytes: new Uint8Array(list.buffer), shown: `[${groups.join(", ")}]` },
+  ]);
+}

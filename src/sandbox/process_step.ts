@@ -1,0 +1,93 @@
+/** Steps that plans of every kind share: becoming root of a namespace, and executing. */
+import { AT, CLONE, CLOSE_RANGE, O, SIG, SIGACTION, SIGNAL } from "../../ffi/mod.ts";
+import { hideMemory } from "./harden.ts";
+import {
+  type Argument,
+  bytes,
+  fd,
+  type Fd,
+  flags,
+  type Plan,
+  step,
+  type Step,
+  type Struct,
+} from "./step.ts";
+
+/** The working directory, as the `*at` calls know it. */
+export const CWD = AT.AT_FDCWD;
+
+/** Enters the holder's user namespace and becomes its root, without supplementary groups. */
+export function enterHolder(canSetGroups: boolean): Plan {
+  return [
+    step("enter the holder's user namespace", "setns", [
+      fd("holder-user"),
+      flags(CLONE, CLONE.CLONE_NEWUSER),
+    ]),
+    ...becomeRoot(canSetGroups),
+  ];
+}
+
+/** Becomes root of the user namespace that was entered last. */
+export function becomeRoot(canSetGroups: boolean): Plan {
+  return [
+    ...(canSetGroups ? [step("leave the host's groups", "setgroups", [0, null])] : []),
+    step("become its root group", "setresgid", [0, 0, 0]),
+    step("become its root user", "setresuid", [0, 0, 0]),
+    ...hideMemory(),
+  ];
+}
+
+/** Clones the process that goes on with the plan, in the namespaces prepared for it. */
+export function cloneInside(name: string, ...more: number[]): Step {
+  return step(name, "clone", [cloneFlags([CLONE.CLONE_VM, ...more]), 0, 0, 0, 0], {
+    output: "pid",
+    endsParent: true,
+  });
+}
+
+/** Puts descriptors in the place of 0, 1, 2. */
+export function setStdio(...sources: readonly Fd[]): Plan {
+  return sources.map((source, i) => step(`set descriptor ${i}`, "dup3", [source, i, 0]));
+}
+
+/** Lets only 0, 1 and 2 cross the execution, with signals as a new program expects them. */
+export function cleanUp(): Plan {
+  const zeros: Struct = { size: SIGACTION.size, fields: [], shown: "SIG_DFL" };
+  return [
+    step("close other descriptors", "close_range", [
+      3,
+      0xffff_ffff,
+      flags(CLOSE_RANGE, CLOSE_RANGE.CLOSE_RANGE_CLOEXEC),
+    ]),
+    step("reset SIGPIPE", "rt_sigaction", [SIGNAL.SIGPIPE, zeros, null, 8]),
+    step("unblock signals", "rt_sigprocmask", [flags(SIG, SIG.SIG_SETMASK), noSignals, null, 8]),
+  ];
+}
+
+/** Executes our init, which lies in a memfd: it needs no file of the sandbox. */
+export function executeInit(name: string): Step {
+  return step(`execute ${name}`, "execveat", [
+    fd("init"),
+    "",
+    { vector: [name] },
+    { vector: [] },
+    flags(AT, AT.AT_EMPTY_PATH),
+  ]);
+}
+
+/** Opens a namespace of the process itself by its link in a procfs. */
+export function openOwnNamespace(proc: string, kind: string, output: string): Step {
+  return step(`open its ${kind} namespace`, "openat", [
+    CWD,
+    `${proc}/self/ns/${kind}`,
+    flags(O, O.O_CLOEXEC),
+    0,
+  ], { output });
+}
+
+const noSignals: Argument = { ...bytes("\0\0\0\0\0\0\0\0"), shown: "[]" };
+
+function cloneFlags(values: readonly number[]): Argument {
+  const value = values.reduce((sum, it) => sum + it, SIGNAL.SIGCHLD);
+  return { value, names: { ...CLONE, SIGCHLD: SIGNAL.SIGCHLD } };
+}

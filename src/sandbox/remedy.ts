@@ -1,0 +1,99 @@
+/** What to do when a step is refused: the remedy for what the kernel said. */
+import { ERRNO } from "../../ffi/mod.ts";
+import type { Step } from "./step.ts";
+
+interface Remedy {
+  /** The step's call. */
+  readonly call: string;
+  /** How the step's name begins. */
+  readonly name: string;
+  /** What the kernel said; absent for anything. */
+  readonly errno?: number;
+  readonly text: string;
+}
+
+const { EPERM, EINVAL, ENOSPC, EUSERS, EACCES, ENOENT } = ERRNO;
+
+const REMEDIES: readonly Remedy[] = [
+  {
+    call: "mount",
+    name: "mount overlay",
+    errno: EINVAL,
+    text: "What the sandbox writes must lie on a local disk or in memory, not on an overlay or a " +
+      "network file system: give --upper-dir DIR on another disk, or --upper tmpfs.",
+  },
+  {
+    call: "mount",
+    name: "mount overlay",
+    errno: EPERM,
+    text: "Overlay mounts by ordinary users need Linux 5.11 or newer, and a security module that " +
+      "lets them; see minisandbox doctor.",
+  },
+  {
+    call: "mount",
+    name: "mount a proc",
+    errno: EPERM,
+    text: "The host's /proc is covered in places, as in a container: start the container with " +
+      "--security-opt systempaths=unconfined.",
+  },
+  {
+    call: "mount",
+    name: "mount /proc",
+    errno: EPERM,
+    text: "The host's /proc is covered in places, as in a container: start the container with " +
+      "--security-opt systempaths=unconfined.",
+  },
+  {
+    call: "unshare",
+    name: "",
+    errno: ENOSPC,
+    text: "The host allows no more namespaces: raise the limits in /proc/sys/user/ " +
+      "(sysctl user.max_user_namespaces, user.max_net_namespaces, user.max_mnt_namespaces).",
+  },
+  {
+    call: "unshare",
+    name: "",
+    errno: EUSERS,
+    text: "User namespaces are nested too deeply here: start minisandbox outside of a sandbox.",
+  },
+  {
+    call: "unshare",
+    name: "",
+    errno: EPERM,
+    text: "The host refuses namespaces: in Docker add --cap-add SYS_ADMIN or --security-opt " +
+      "seccomp=unconfined; on Ubuntu see sysctl kernel.apparmor_restrict_unprivileged_userns.",
+  },
+  {
+    call: "mount_setattr",
+    name: "map the ids",
+    errno: EINVAL,
+    text: "This file system cannot be mounted with mapped ids: put it on ext4, xfs, btrfs or tmpfs.",
+  },
+  {
+    call: "open_tree",
+    name: "open",
+    errno: EACCES,
+    text: "Make every directory above it searchable for the user who runs minisandbox.",
+  },
+  {
+    call: "open_tree",
+    name: "open",
+    errno: EINVAL,
+    text: "Something is mounted below it that must not be uncovered: bind it with --bind instead.",
+  },
+  {
+    call: "chdir",
+    name: "enter the working directory",
+    errno: ENOENT,
+    text: "Give --workdir a directory that exists inside the sandbox.",
+  },
+];
+
+/** Gives the remedy for a refused step, or null if none is known. */
+export function remedyFor(step: Step, errno: number): string | null {
+  const found = REMEDIES.find((it) =>
+    it.call === step.call && step.name.startsWith(it.name) &&
+    (it.errno === undefined || it.errno === errno)
+  );
+  return found?.text ?? null;
+}

@@ -1,0 +1,179 @@
+/** One sandbox that is alive: its programs, its terminals and its end. */
+import {
+  CLONE,
+  closeQuietly,
+  isErrno,
+  Memory,
+  O,
+  pidfdOpen,
+  pidfdSendSignal,
+  pipe,
+  ptyNumber,
+  readable,
+  SIGNAL,
+  unlockPty,
+  wait,
+} from "../../ffi/mod.ts";
+import { GoneError, SetupError } from "../errors.ts";
+import { carryOut, type Running, toSetupError } from "./carry_out.ts";
+import { commandError } from "./command_error.ts";
+import type { Engine, Pair } from "./engine.ts";
+import { Process } from "./process.ts";
+import { attempt, candidates, planProcess, planPty, type Program } from "./process_plan.ts";
+import type { Plan } from "./step.ts";
+
+/** How long a program may take to be executed before it is given up. */
+const START_MS = 10_000;
+
+/** Descriptors that a program gets as its own; they stay the caller's. */
+export interface Stdio {
+  readonly stdin: number;
+  readonly stdout: number;
+  readonly stderr: number;
+}
+
+/** A terminal inside: the side that we hold, and its number. */
+export interface Pty {
+  readonly master: number;
+  readonly number: number;
+}
+
+/** A sandbox whose init runs. */
+export class Sandbox {
+  /** The host's id of its init. */
+  readonly initPid: number;
+  readonly #engine: Engine;
+  readonly #pair: Pair;
+  readonly #init: number;
+  readonly #processes = new Set<Process>();
+  #isClosed = false;
+
+  constructor(engine: Engine, pair: Pair, initPid: number) {
+    this.#engine = engine;
+    this.#pair = pair;
+    this.initPid = initPid;
+    this.#init = pidfdOpen(initPid);
+  }
+
+  /**
+   * Starts a program, and returns once it has been executed.
+   *
+   * @throws {CommandError} If it is missing or cannot be executed.
+   * @throws {SetupError} If a step before is refused.
+   * @throws {GoneError} If the sandbox has ended.
+   */
+  async start(program: Program, stdio: Stdio): Promise<Process> {
+    this.#mustBeOpen();
+    const { host } = this.#engine;
+    const plan = planProcess(program, {
+      mapsRoot: host.identity.kind !== "single" || (program.uid === 0 && program.gid === 0),
+      canSetGroups: host.identity.kind !== "single",
+      lastCapability: host.lastCapability,
+      openFiles: host.openFiles,
+      coreLimit: host.coreLimit,
+    });
+    using memory = new Memory(sizeOf(program));
+    const executed = pipe(O.O_CLOEXEC);
+    let running: Running;
+    try {
+      running = this.#carryOut(plan, memory, { ...stdio });
+    } finally {
+      closeQuietly(executed.writer);
+    }
+    try {
+      return await this.#finishStart(program, running, executed.reader);
+    } finally {
+      closeQuietly(executed.reader);
+    }
+  }
+
+  /** The pipe ends when the program is executed, and everything before it has been done. */
+  async #finishStart(
+    program: Program,
+    running: Running,
+    executed: number,
+  ): Promise<Process> {
+    const pid = running.output("pid");
+    if (pid <= 0) throw this.#toError(running);
+    const process = new Process(pid, (ended) => this.#processes.delete(ended));
+    this.#processes.add(process);
+    const isDone = await readable(executed, START_MS);
+    const isRefused = running.refusal() !== null;
+    const paths = candidates(program);
+    const tried = paths.map((_, i) => running.output(attempt(i)));
+    if (isDone && !isRefused && tried.at(-1)! >= 0) return process;
+
+    process.signal(SIGNAL.SIGKILL);
+    await process.wait();
+    if (!isDone) {
+      throw new SetupError("execute", `Cannot execute "${program.argv[0]}": not done in 10 s`, {
+        remedy: "Something inside the sandbox stops its new processes: close the sandbox.",
+      });
+    }
+    if (isRefused) throw this.#toError(running);
+    throw commandError(program, paths, tried);
+  }
+
+  /**
+   * Opens a new pty inside; the caller closes its master.
+   *
+   * @throws {GoneError} If the sandbox has ended.
+   */
+  openPty(): Pty {
+    this.#mustBeOpen();
+    using memory = new Memory(16 * 1024);
+    const running = this.#carryOut(planPty(), memory, {}, CLONE.CLONE_FILES);
+    if (running.refusal() !== null) throw this.#toError(running);
+    const master = running.output("master");
+    unlockPty(master);
+    return { master, number: ptyNumber(master) };
+  }
+
+  /** Ends every process inside at once and waits until none is left. Twice is harmless. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    try {
+      pidfdSendSignal(this.#init, SIGNAL.SIGKILL);
+    } catch (error) {
+      if (!isErrno(error, "ESRCH")) throw error;
+    }
+    // Its programs are our children: init is only done when they have been reaped.
+    for (const process of [...this.#processes]) await process.wait();
+    await readable(this.#init);
+    wait(this.initPid);
+    closeQuietly(this.#init);
+    this.#pair[Symbol.dispose]();
+  }
+
+  #carryOut(
+    plan: Plan,
+    memory: Memory,
+    fds: Readonly<Record<string, number>>,
+    flags = 0,
+  ): Running {
+    const all = { ...this.#engine.fds, "pair-user": this.#pair.user, init: this.#init, ...fds };
+    const running = carryOut(plan, { memory, flags, fds: all });
+    wait(running.child.pid);
+    closeQuietly(running.child.pidfd);
+    return running;
+  }
+
+  #toError(running: Running): Error {
+    const refusal = running.refusal()!;
+    if (isErrno(refusal.error, "ESRCH")) return new GoneError("Cannot enter the sandbox: it ended");
+    return toSetupError(refusal);
+  }
+
+  #mustBeOpen(): void {
+    if (this.#isClosed) throw new GoneError("Cannot use the sandbox: it is closed");
+  }
+}
+
+/** The table, its strings, and each candidate's path. */
+function sizeOf(program: Program): number {
+  const strings = [...program.argv, ...program.env, ...candidates(program), program.workdir];
+  const bytes = strings.reduce((sum, text) => sum + 3 * text.length + 16, 0);
+  return 64 * 1024 + bytes + 128 * strings.length;
+}
+

@@ -1,0 +1,260 @@
+/** Plans a sandbox: from the holder's namespaces to its init, as data. */
+import {
+  AT,
+  CLONE,
+  MOUNT_ATTR,
+  MOUNT_ATTR_STRUCT,
+  MOVE_MOUNT,
+  MS,
+  O,
+  OPEN_TREE,
+  S,
+} from "../../ffi/mod.ts";
+import { confine, dropCapabilities } from "./harden.ts";
+import type { Layout, Lower, Part } from "./layout.ts";
+import {
+  cleanUp,
+  cloneInside,
+  CWD,
+  enterHolder,
+  executeInit,
+  setStdio,
+} from "./process_step.ts";
+import { type Argument, fd, flags, output, type Plan, step, type Step } from "./step.ts";
+
+/** What a plan depends on beside the layout. */
+export interface PlanFacts {
+  /** Whether we are root: trees are then opened, and their ids mapped, before the holder. */
+  readonly isRoot: boolean;
+  /** Whether groups can be set in the holder's user namespace. */
+  readonly canSetGroups: boolean;
+  /** The number of the kernel's last capability. */
+  readonly lastCapability: number;
+  /** Entries of /proc to hide, of those that this kernel has. */
+  readonly hidden: readonly HiddenPath[];
+  /** Descriptors from here on are free for the plan's own use. */
+  readonly spareFd: number;
+}
+
+/** An entry of /proc that is covered by an empty file or directory. */
+export interface HiddenPath {
+  readonly name: string;
+  readonly isDirectory: boolean;
+}
+
+/** A tree of the host that the sandbox sees: opened outside, then moved to its place. */
+interface Tree {
+  readonly lower: Lower;
+  readonly handle: Argument;
+  readonly opens: Step[];
+}
+
+/**
+ * Plans the sandbox; its init is the process `pid`.
+ *
+ * Mounts and init belong to the holder's user namespace, above the one that programs enter: no
+ * capability inside reaches them, so neither can be changed, traced or kept alive from inside.
+ */
+export function planSandbox(layout: Layout, facts: PlanFacts): Plan {
+  const lowers = layout.parts.flatMap((part) => part.lowers);
+  const trees = lowers.map((lower, i) => openTree(lower, `layer-${i}`, facts.spareFd + i));
+  const binds = layout.binds.map((bind, i) =>
+    openTree({ path: bind.source, isIdMapped: false, isRecursive: true }, `bind-${i}`, 0)
+  );
+  const upper = layout.upper.kind === "disk"
+    ? [openTree({ path: layout.upper.dir, isIdMapped: false }, "upper", 0)]
+    : [];
+  const opens = [...trees, ...binds, ...upper].flatMap((tree) => tree.opens);
+  const intoHolder = enterHolder(facts.canSetGroups);
+  const intoHost = step("enter the copy of the host's mounts", "setns", [
+    fd("host-mounts"),
+    flags(CLONE, CLONE.CLONE_NEWNS),
+  ]);
+  return [
+    ...(facts.isRoot ? [...opens, ...intoHolder] : [...intoHolder, intoHost, ...opens]),
+    step("enter the template", "setns", [fd("template"), flags(CLONE, CLONE.CLONE_NEWNS)]),
+    step("make the sandbox's namespaces", "unshare", [
+      flags(
+        CLONE,
+        CLONE.CLONE_NEWNS,
+        CLONE.CLONE_NEWPID,
+        CLONE.CLONE_NEWIPC,
+        CLONE.CLONE_NEWUTS,
+        CLONE.CLONE_NEWCGROUP,
+      ),
+    ]),
+    cloneInside("make the first process", CLONE.CLONE_VFORK, CLONE.CLONE_PARENT),
+    ...trees.map((tree, i) => moveTree(tree, `/l/${i}`)),
+    ...mountUpper(layout, upper[0]),
+    ...mountParts(layout.parts),
+    ...mountSystem(facts.hidden),
+    step("move the new root over the old", "mount", [
+      ".",
+      "/",
+      null,
+      flags(MS, MS.MS_MOVE),
+      null,
+    ]),
+    step("change to the new root", "chroot", ["."]),
+    step("enter the new root", "chdir", ["/"]),
+    ...layout.binds.flatMap((bind, i) => mountBind(bind, binds[i]!)),
+    ...(layout.network === "host" ? [] : [
+      step("enter the sandbox's network namespace", "setns", [
+        fd("pair-net"),
+        flags(CLONE, CLONE.CLONE_NEWNET),
+      ]),
+    ]),
+    step("set the hostname", "sethostname", [layout.hostname, layout.hostname.length]),
+    step("lead a session", "setsid", []),
+    ...setStdio(fd("alive"), fd("null"), fd("null")),
+    ...dropCapabilities(facts.lastCapability, []),
+    ...confine(),
+    ...cleanUp(),
+    executeInit("init"),
+  ];
+}
+
+function openTree(lower: Lower, name: string, spareFd: number): Tree {
+  const { path, isIdMapped, isRecursive = false } = lower;
+  const open = step(`open "${path}"`, "open_tree", [
+    CWD,
+    path,
+    flags(
+      { ...OPEN_TREE, ...AT, OPEN_TREE_CLOEXEC: O.O_CLOEXEC },
+      OPEN_TREE.OPEN_TREE_CLONE,
+      O.O_CLOEXEC,
+      ...(isRecursive ? [AT.AT_RECURSIVE] : []),
+    ),
+  ], { output: name });
+  if (!isIdMapped) return { lower, handle: output(name), opens: [open] };
+  return {
+    lower,
+    handle: spareFd,
+    opens: [
+      open,
+      step("number it", "dup3", [output(name), spareFd, flags(O, O.O_CLOEXEC)]),
+      step(`map the ids of "${path}"`, "mount_setattr", [
+        spareFd,
+        "",
+        flags(AT, AT.AT_EMPTY_PATH),
+        {
+          size: MOUNT_ATTR_STRUCT.size,
+          fields: [
+            { offset: MOUNT_ATTR_STRUCT.attr_set, value: MOUNT_ATTR.MOUNT_ATTR_IDMAP },
+            { offset: MOUNT_ATTR_STRUCT.userns_fd, value: fd("holder-user") },
+          ],
+          shown: "{attr_set=MOUNT_ATTR_IDMAP, userns_fd=<holder-user>}",
+        },
+        MOUNT_ATTR_STRUCT.size,
+      ]),
+    ],
+  };
+}
+
+function moveTree({ lower, handle }: Tree, target: string): Step {
+  return step(`place "${lower.path}"`, "move_mount", [
+    handle,
+    "",
+    CWD,
+    target,
+    flags(MOVE_MOUNT, MOVE_MOUNT.MOVE_MOUNT_F_EMPTY_PATH),
+  ]);
+}
+
+/** What the sandbox writes: directories `upper/N` and `work/N` for part N, on disk or in memory. */
+function mountUpper({ upper, parts }: Layout, tree: Tree | undefined): Step[] {
+  if (tree !== undefined) return [moveTree(tree, "/u")];
+  const size = upper.kind === "tmpfs" && upper.sizeBytes !== null
+    ? `,size=${upper.sizeBytes}`
+    : "";
+  return [
+    mountTmpfs("a place for what it writes", "/u", `mode=755${size}`),
+    ...["/u/upper", "/u/work"].flatMap((dir) => [
+      makeDirectory(dir, 0o755),
+      ...parts.map((_, i) => makeDirectory(`${dir}/${i}`, 0o755)),
+    ]),
+  ];
+}
+
+function mountParts(parts: readonly Part[]): Step[] {
+  let index = 0;
+  const overlays = parts.map((part, i) => {
+    const names = part.lowers.map(() => `/l/${index++}`).join(":");
+    return step(`mount overlay on "${part.target}"`, "mount", [
+      "overlay",
+      part.target === "/" ? "/m" : `/m${part.target}`,
+      "overlay",
+      0,
+      `lowerdir=${names},upperdir=/u/upper/${i},workdir=/u/work/${i},userxattr,volatile`,
+    ]);
+  });
+  return [...overlays, step("enter it", "chdir", ["/m"])];
+}
+
+function mountSystem(hidden: readonly HiddenPath[]): Step[] {
+  const quiet = flags(MS, MS.MS_NOSUID, MS.MS_NODEV, MS.MS_NOEXEC);
+  return [
+    step("move /dev into place", "mount", ["/t/dev", "dev", null, flags(MS, MS.MS_MOVE), null]),
+    step("mount /dev/pts", "mount", [
+      "devpts",
+      "dev/pts",
+      "devpts",
+      flags(MS, MS.MS_NOSUID, MS.MS_NOEXEC),
+      "newinstance,ptmxmode=0666,mode=620",
+    ]),
+    mountTmpfs("/dev/shm", "dev/shm", "mode=1777"),
+    mountTmpfs("/tmp", "tmp", "mode=1777"),
+    mountTmpfs("/run", "run", "mode=755"),
+    step("mount /proc", "mount", ["proc", "proc", "proc", quiet, null]),
+    bindOver("/t/sys", "proc/sys"),
+    ...hidden.map(({ name, isDirectory }) =>
+      bindOver(isDirectory ? "/t/empty" : "/t/null", `proc/${name}`)
+    ),
+  ];
+}
+
+/** Within the new root, so that no link in it leads out. */
+function mountBind(bind: Layout["binds"][number], tree: Tree): Step[] {
+  const { target, isWritable, isDirectory } = bind;
+  const names = target.split("/").filter((name) => name !== "");
+  const paths = names.map((_, i) => `/${names.slice(0, i + 1).join("/")}`);
+  const parents = isDirectory ? paths : paths.slice(0, -1);
+  const attributes = MOUNT_ATTR.MOUNT_ATTR_NOSUID + MOUNT_ATTR.MOUNT_ATTR_NODEV +
+    (isWritable ? 0 : MOUNT_ATTR.MOUNT_ATTR_RDONLY);
+  return [
+    ...parents.map((path) => ({ ...makeDirectory(path, 0o755), optional: true })),
+    ...(isDirectory ? [] : [
+      step(`make ${target}`, "mknodat", [CWD, target, S.S_IFREG | 0o644, 0], { optional: true }),
+    ]),
+    { ...moveTree(tree, target), name: `bind "${bind.source}" to "${target}"` },
+    step(`protect "${target}"`, "mount_setattr", [
+      CWD,
+      target,
+      flags(AT, AT.AT_RECURSIVE, AT.AT_SYMLINK_NOFOLLOW),
+      {
+        size: MOUNT_ATTR_STRUCT.size,
+        fields: [{ offset: MOUNT_ATTR_STRUCT.attr_set, value: attributes }],
+        shown: `{attr_set=${isWritable ? "" : "RDONLY|"}NOSUID|NODEV}`,
+      },
+      MOUNT_ATTR_STRUCT.size,
+    ]),
+  ];
+}
+
+function mountTmpfs(what: string, target: string, options: string): Step {
+  return step(`mount ${what}`, "mount", [
+    "tmpfs",
+    target,
+    "tmpfs",
+    flags(MS, MS.MS_NOSUID, MS.MS_NODEV),
+    options,
+  ]);
+}
+
+function makeDirectory(path: string, mode: number): Step {
+  return step(`make ${path}`, "mkdirat", [CWD, path, mode]);
+}
+
+function bindOver(source: string, target: string): Step {
+  return step(`cover /${target}`, "mount", [source, target, null, flags(MS, MS.MS_BIND), null]);
+}

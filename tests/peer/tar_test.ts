@@ -26,7 +26,7 @@ async function compare(temp: string, from: string, ...options: readonly string[]
 Deno.test("a real venv is the same from GNU tar and from unpack()", async () => {
   using temp = tempDir();
   await run("/usr/bin/python3", "-m", "venv", `${temp.path}/venv`);
-  for (const format of ["gnu", "pax", "posix"]) {
+  for (const format of ["gnu", "pax"]) {
     await compare(temp.path, `${temp.path}/venv`, "-z", `--format=${format}`);
   }
 });

@@ -111,7 +111,7 @@ Deno.test("a size above 8 GiB is read from base-256 (node-tar 188)", () => {
   const field = new Uint8Array([0x80, 0, 0, 0, 0, 0, 0, 2, 0x40, 0, 0, 0]);
   const header = member({ name: "huge", size: field });
   let size = 0;
-  const sink = { begin: (entry: Entry) => void (size = entry.size), data() {}, end() {} };
+  const sink = { begin: (entry: Entry) => void (size = entry.size), data: () => {}, end: () => {} };
   new TarDecoder(sink, new Place("x.tar")).push(header);
   assertEquals(size, 9 * 2 ** 30);
 });

@@ -1,8 +1,8 @@
 /** `minisandbox layer`: what is unpacked in the store. */
 import { format as formatBytes } from "@std/fmt/bytes";
 import { ensureLayers, type Unpack } from "../app/layer.ts";
+import { type LayerInfo, openStore, type RemoveTree } from "../app/store.ts";
 import { UsageError } from "../errors.ts";
-import { type LayerInfo, type RemoveTree, Store, storeLocation } from "../store/mod.ts";
 import { parseLayerArguments } from "./layer_argument.ts";
 import { parseOptions } from "./option.ts";
 import { onStderr, Progress } from "./progress.ts";
@@ -76,7 +76,7 @@ export function layerCommand(
 
 interface Line {
   readonly operands: readonly string[];
-  readonly store: string;
+  readonly store: string | undefined;
   readonly isJson: boolean;
   readonly isQuiet: boolean;
   readonly jobs: number;
@@ -97,7 +97,7 @@ function readLine(argv: readonly string[]): Line {
   }
   return {
     operands: [...operands, ...rest ?? []],
-    store: options.store ?? storeLocation(Deno.env.toObject(), Deno.uid() ?? 0),
+    store: options.store,
     isJson: options.json,
     isQuiet: options.quiet,
     jobs,
@@ -110,7 +110,7 @@ async function importLayers(
 ): Promise<void> {
   const wishes = parseLayerArguments(need(line, "ARCHIVE:PATH"));
   await using tools = await openTools();
-  const store = Store.open(line.store, { remove: tools.remove });
+  const store = openStore(line.store, { remove: tools.remove });
   await store.sweep();
   using progress = new Progress(onStderr(line.isQuiet));
   const layers = await ensureLayers(store, wishes, {
@@ -125,7 +125,7 @@ async function importLayers(
 }
 
 function listLayers(line: Line): Promise<void> {
-  const layers = Store.open(line.store).listLayers();
+  const layers = openStore(line.store).listLayers();
   print(line, layers, toTable(layers));
   return Promise.resolve();
 }
@@ -136,7 +136,7 @@ async function removeLayers(
 ): Promise<void> {
   const keys = need(line, "KEY");
   await using tools = await openTools();
-  const store = Store.open(line.store, { remove: tools.remove });
+  const store = openStore(line.store, { remove: tools.remove });
   const removed: string[] = [];
   for (const key of keys) removed.push(await store.removeLayer(key));
   print(line, { removed }, removed);

@@ -4,7 +4,7 @@ import { check, retry, SyscallError } from "./errno.ts";
 import { OPEN_HOW, STATFS } from "./layout.ts";
 import { libc } from "./libc.ts";
 import { NR } from "./syscall_number.ts";
-import { type CString, cstr, flagNames, octal, quote } from "./text.ts";
+import { cstr, type CString, flagNames, octal, quote } from "./text.ts";
 
 /** Wraps `openat(2)`; the descriptor is the caller's. @throws {SyscallError} If refused. */
 export function openAt(dirfd: number, path: CString, flags: number, mode = 0): number {

@@ -8,13 +8,8 @@ export { type Machine, machine } from "./machine.ts";
 export { Memory } from "./memory.ts";
 export * from "./metadata.ts";
 export * from "./process.ts";
-export {
-  NR,
-  NR_BY_MACHINE,
-  NR_ONLY_X86_64,
-  type SyscallName,
-} from "./syscall_number.ts";
+export { NR, NR_BY_MACHINE, NR_ONLY_X86_64, type SyscallName } from "./syscall_number.ts";
 export * from "./terminal.ts";
-export { type CString, cstr, flagNames, octal, quote } from "./text.ts";
+export { cstr, type CString, flagNames, octal, quote } from "./text.ts";
 export { ENTRY_FLAG, type ResultOf, type TableEntry, type Vclone, vclone } from "./vclone.ts";
 export * from "./wait.ts";

@@ -27,13 +27,17 @@ export async function syncfsWait(fd: number): Promise<void> {
   }
 }
 
+/** The structure is read after the call: nothing else keeps it from being freed meanwhile. */
 async function pollAsync(fd: number, events: number, timeoutMs: number): Promise<boolean> {
+  const struct = pollfd(fd, events);
   for (;;) {
-    const found = await libc.poll_async(pollfd(fd, events), 1n, timeoutMs);
-    if (found >= 0) return found > 0; // negative: interrupted, the pool thread's errno is not ours
+    const found = await libc.poll_async(struct, 1n, timeoutMs);
+    const happened = new DataView(struct.buffer).getInt16(POLLFD.revents, true);
+    if (found >= 0) return happened !== 0; // negative: interrupted, that thread's errno is not ours
   }
 }
 
+/** Past 64 bytes, so that it lies outside of the heap that moves. */
 function pollfd(fd: number, events: number): Uint8Array<ArrayBuffer> {
   const struct = new Uint8Array(POLLFD.size + 64);
   const view = new DataView(struct.buffer);

@@ -1,8 +1,9 @@
 # A whole static ELF program: pid 1 of every sandbox, and the holder of the user namespace.
 #
-# It ignores SIGCHLD with SA_NOCLDWAIT, so orphans leave no zombies, and reads descriptor 0, a pipe
-# whose only writer is the owner: at its end, however the owner ended, it exits, and the kernel ends
-# every process of its pid namespace.
+# It ignores SIGCHLD with SA_NOCLDWAIT, so orphans leave no zombies, and reads descriptor 0, a socket
+# whose other end only the owner holds: at its end, however the owner ended, it exits, and the kernel ends
+# every process of its pid namespace. First it writes a byte to descriptor 1: whoever waits for that
+# knows that the execution is complete, with the ownership of its files in /proc.
 .intel_syntax noprefix
 .equ BASE, 0x400000
 ehdr:
@@ -31,6 +32,14 @@ start:
   pop r10
   push 13                   # rt_sigaction
   pop rax
+  syscall
+  push 1
+  pop rdi
+  push 1
+  pop rdx
+  push 1
+  pop rax
+  mov esi, BASE             # write(1, any byte, 1): it has been executed
   syscall
 wait:
   xor edi, edi

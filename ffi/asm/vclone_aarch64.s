@@ -32,6 +32,10 @@ child:
   ldp x2, x3, [x20, #24]
   ldp x4, x5, [x20, #40]
   svc #0
+  cbnz x0, store
+  ldr w9, [x20, #4]
+  tbnz w9, #1, next         // the new process: the result is its parent's to store
+store:
   ldr x9, [x20, #56]
   cbz x9, stored
   str x0, [x9]

@@ -53,6 +53,11 @@ child:
   mov r8, [rbx+40]
   mov r9, [rbx+48]
   syscall
+  test rax, rax
+  jnz store
+  test byte ptr [rbx+4], 2
+  jnz next                  # the new process: the result is its parent's to store
+store:
   mov rcx, [rbx+56]
   test rcx, rcx
   jz stored

@@ -1,5 +1,6 @@
 /** The engine: the holder and what is prepared below it once, and the making of sandboxes. */
 import {
+  awaitReadable,
   CLONE,
   closeQuietly,
   describeErrno,
@@ -13,8 +14,10 @@ import {
   Memory,
   O,
   openAt,
+  pipe,
   PR,
   prctl,
+  read,
   SIGNAL,
   socketPair,
   SyscallError,
@@ -22,7 +25,7 @@ import {
   write,
 } from "../../ffi/mod.ts";
 
-import { HostError } from "../errors.ts";
+import { HostError, SetupError } from "../errors.ts";
 import { carryOut, type Means, type Running, toSetupError } from "./carry_out.ts";
 import { planHolder, planIdMaps, planNamespaces, planPair } from "./holder_plan.ts";
 import { type Host, raiseOpenFiles } from "./host.ts";
@@ -31,7 +34,7 @@ import type { Layout } from "./layout.ts";
 import { writeHolderMaps } from "./map.ts";
 import { CWD } from "./process_step.ts";
 import { Sandbox } from "./sandbox.ts";
-import { planSandbox, type PlanFacts } from "./sandbox_plan.ts";
+import { type PlanFacts, planSandbox } from "./sandbox_plan.ts";
 import type { Plan } from "./step.ts";
 
 /** A user and a network namespace for one sandbox, by descriptor. */
@@ -43,6 +46,9 @@ export interface Pair extends Disposable {
 /** Enough for the table of any plan but one with a large environment. */
 const PLAN_BYTES = 128 * 1024;
 
+/** How long a process of ours may take to start. */
+const READY_MS = 10_000;
+
 /** Makes sandboxes. Everything it made ends with it, and with this process. */
 export class Engine implements Disposable {
   readonly host: Host;
@@ -50,6 +56,7 @@ export class Engine implements Disposable {
   readonly #fds: Record<string, number> = {};
   readonly #pairs: Pair[] = [];
   #owner = -1;
+  #ready = -1;
   #holderPid = 0;
 
   /**
@@ -83,6 +90,9 @@ export class Engine implements Disposable {
     const alive = socketPair();
     fds["alive"] = alive.reader;
     this.#owner = alive.writer;
+    const ready = pipe(O.O_CLOEXEC);
+    fds["ready"] = ready.writer;
+    this.#ready = ready.reader;
 
     this.#startHolder();
     const namespaces = this.#run(planNamespaces(this.#canSetGroups), {
@@ -103,6 +113,7 @@ export class Engine implements Disposable {
     this.#fds["holder"] = holder.child.pidfd;
     const refusal = holder.refusal();
     if (refusal !== null) throw toSetupError(refusal);
+    this.#awaitInit("the holder");
     writeHolderMaps(this.#holderPid, this.host.identity);
     this.#fds["holder-user"] = openNamespace(this.#holderPid, "user");
   }
@@ -159,6 +170,7 @@ export class Engine implements Disposable {
     try {
       const refusal = keeper.refusal();
       if (refusal !== null) throw toSetupError(refusal);
+      this.#awaitInit("the keeper of a pair of namespaces");
       this.#run(planIdMaps(pid, {
         uids: toMapText(nestedExtents(identity.uids, uid)),
         gids: toMapText(nestedExtents(identity.gids, gid)),
@@ -171,6 +183,14 @@ export class Engine implements Disposable {
       endChild(pid);
       closeQuietly(pidfd);
     }
+  }
+
+  /** A vfork returns before the execution is complete: the id maps in /proc are not ours until then. */
+  #awaitInit(what: string): void {
+    if (!awaitReadable(this.#ready, READY_MS)) {
+      throw new SetupError("execute init", `Cannot start ${what}: not done in ${READY_MS} ms`);
+    }
+    read(this.#ready, new Uint8Array(1));
   }
 
   /**
@@ -198,7 +218,7 @@ export class Engine implements Disposable {
   /** Ends the holder, and with it every sandbox. */
   [Symbol.dispose](): void {
     for (const pair of this.#pairs.splice(0)) pair[Symbol.dispose]();
-    if (this.#owner >= 0) closeQuietly(this.#owner);
+    if (this.#owner >= 0) closeQuietly(this.#owner, this.#ready);
     if (this.#holderPid > 0) endChild(this.#holderPid);
     closeQuietly(...Object.values(this.#fds));
     this.#owner = -1;
@@ -258,4 +278,3 @@ function noUserNamespace(error: unknown): unknown {
       "seccomp=unconfined; see minisandbox doctor.",
   });
 }
-

@@ -1,15 +1,5 @@
 /** Plans made once an engine, or once a pair of namespaces: everything before the first sandbox. */
-import {
-  CLONE,
-  IFF,
-  IFREQ,
-  IOCTL,
-  MNT,
-  MS,
-  O,
-  S,
-  SOCKET,
-} from "../../ffi/mod.ts";
+import { CLONE, IFF, IFREQ, IOCTL, MNT, MS, O, S, SOCKET } from "../../ffi/mod.ts";
 import {
   becomeRoot,
   cleanUp,
@@ -20,7 +10,7 @@ import {
   openOwnNamespace,
   setStdio,
 } from "./process_step.ts";
-import { bytes, fd, flags, output, type Plan, step, type Step, type Struct } from "./step.ts";
+import { bytes, fd, flags, output, type Plan, type Step, step, type Struct } from "./step.ts";
 
 /** How many layers a sandbox may have, its base included: mount points are made in advance. */
 export const MAX_LOWERS = 64;
@@ -40,7 +30,7 @@ const DEVICE_LINKS = {
 /** Plans the holder: a process that does nothing but keep the user namespace of all sandboxes. */
 export function planHolder(): Plan {
   return [
-    ...setStdio(fd("alive"), fd("null"), fd("null")),
+    ...setStdio(fd("alive"), fd("ready"), fd("null")),
     step("lead a session", "setsid", []),
     ...cleanUp(),
     executeInit("minisandbox-holder"),
@@ -149,7 +139,7 @@ export function planPair(canSetGroups: boolean): Plan {
       flags(IOCTL, IOCTL.SIOCSIFFLAGS),
       request,
     ]),
-    ...setStdio(fd("alive"), fd("null"), fd("null")),
+    ...setStdio(fd("alive"), fd("ready"), fd("null")),
     ...cleanUp(),
     executeInit("minisandbox-pair"),
   ];

@@ -1,6 +1,6 @@
 /** Writes the id maps of the holder: by ourselves, or through newuidmap(1). */
 import { HostError, messageOf } from "../errors.ts";
-import { type IdExtent, type Identity, toMapText } from "./identity.ts";
+import { type Identity, type IdExtent, toMapText } from "./identity.ts";
 
 /**
  * Maps the ids of the holder's user namespace.

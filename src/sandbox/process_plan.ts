@@ -2,7 +2,7 @@
 import { CLONE, IOCTL, O, RLIMIT } from "../../ffi/mod.ts";
 import { CAPABILITIES, confine, dropCapabilities, hideMemory } from "./harden.ts";
 import { becomeRoot, cleanUp, cloneInside, CWD, enterHolder, setStdio } from "./process_step.ts";
-import { fd, flags, output, type Plan, step, type Step, type Vector } from "./step.ts";
+import { fd, flags, output, type Plan, type Step, step, type Vector } from "./step.ts";
 
 /** A program to be started. */
 export interface Program {
@@ -68,7 +68,9 @@ export function planProcess(program: Program, facts: ProcessFacts): Plan {
     ...limitResources(facts),
     ...dropCapabilities(facts.lastCapability, CAPABILITIES),
     ...(facts.canSetGroups ? [setGroups(groups)] : []),
-    ...(facts.mapsRoot && gid === 0 ? [] : [step("become the group", "setresgid", [gid, gid, gid])]),
+    ...(facts.mapsRoot && gid === 0
+      ? []
+      : [step("become the group", "setresgid", [gid, gid, gid])]),
     ...(facts.mapsRoot && uid === 0 ? [] : [step("become the user", "setresuid", [uid, uid, uid])]),
     ...hideMemory(),
     step("set the umask", "umask", [0o22]),

@@ -4,12 +4,12 @@ import { hideMemory } from "./harden.ts";
 import {
   type Argument,
   bytes,
-  fd,
   type Fd,
+  fd,
   flags,
   type Plan,
-  step,
   type Step,
+  step,
   type Struct,
 } from "./step.ts";
 

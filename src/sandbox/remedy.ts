@@ -67,7 +67,8 @@ const REMEDIES: readonly Remedy[] = [
     call: "mount_setattr",
     name: "map the ids",
     errno: EINVAL,
-    text: "This file system cannot be mounted with mapped ids: put it on ext4, xfs, btrfs or tmpfs.",
+    text:
+      "This file system cannot be mounted with mapped ids: put it on ext4, xfs, btrfs or tmpfs.",
   },
   {
     call: "open_tree",

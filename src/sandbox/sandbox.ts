@@ -176,4 +176,3 @@ function sizeOf(program: Program): number {
   const bytes = strings.reduce((sum, text) => sum + 3 * text.length + 16, 0);
   return 64 * 1024 + bytes + 128 * strings.length;
 }
-

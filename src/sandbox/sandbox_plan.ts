@@ -12,15 +12,8 @@ import {
 } from "../../ffi/mod.ts";
 import { confine, dropCapabilities } from "./harden.ts";
 import type { Layout, Lower, Part } from "./layout.ts";
-import {
-  cleanUp,
-  cloneInside,
-  CWD,
-  enterHolder,
-  executeInit,
-  setStdio,
-} from "./process_step.ts";
-import { type Argument, fd, flags, output, type Plan, step, type Step } from "./step.ts";
+import { cleanUp, cloneInside, CWD, enterHolder, executeInit, setStdio } from "./process_step.ts";
+import { type Argument, fd, flags, output, type Plan, type Step, step } from "./step.ts";
 
 /** What a plan depends on beside the layout. */
 export interface PlanFacts {
@@ -164,9 +157,7 @@ function moveTree({ lower, handle }: Tree, target: string): Step {
 /** What the sandbox writes: directories `upper/N` and `work/N` for part N, on disk or in memory. */
 function mountUpper({ upper, parts }: Layout, tree: Tree | undefined): Step[] {
   if (tree !== undefined) return [moveTree(tree, "/u")];
-  const size = upper.kind === "tmpfs" && upper.sizeBytes !== null
-    ? `,size=${upper.sizeBytes}`
-    : "";
+  const size = upper.kind === "tmpfs" && upper.sizeBytes !== null ? `,size=${upper.sizeBytes}` : "";
   return [
     mountTmpfs("a place for what it writes", "/u", `mode=755${size}`),
     ...["/u/upper", "/u/work"].flatMap((dir) => [

@@ -14,7 +14,7 @@ export interface TarSource {
   readonly isSealed: boolean;
 }
 
-const CHUNK_BYTES = 64 * 1024;
+const CHUNK_BYTES = 256 * 1024;
 
 const magics: readonly (readonly [name: string, bytes: readonly number[]])[] = [
   ["zstd", [0x28, 0xb5, 0x2f, 0xfd]],
@@ -81,7 +81,10 @@ async function* gunzip(bytes: ByteSource, place: Place): ByteSource {
   const running = pipeline(Readable.from(watched()), inflater);
   running.catch(() => {}); // told by the loop below
   try {
-    for await (const chunk of inflater) yield chunk;
+    for await (const chunk of inflater) {
+      yield chunk;
+      free(chunk);
+    }
   } catch (error) {
     if (sourceError !== null || !(error instanceof Error)) throw sourceError ?? error;
     place.entry = null;
@@ -89,4 +92,11 @@ async function* gunzip(bytes: ByteSource, place: Place): ByteSource {
   } finally {
     inflater.destroy();
   }
+}
+
+/** Gives memory back at once that the collector would leave for long, since it does not count it. */
+function free(chunk: Uint8Array<ArrayBuffer>): void {
+  const { buffer, byteOffset, byteLength } = chunk;
+  // The inflater fills a buffer piece by piece, and leaves it once the last piece is given.
+  if (byteOffset + byteLength === buffer.byteLength) buffer.transfer(0);
 }

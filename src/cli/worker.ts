@@ -15,7 +15,8 @@ export const unpackWorker: Subcommand = {
       name: { kind: "value" },
       owners: { kind: "value" },
     }, argv);
-    const { into, name = "archive", owners = "keep" } = options;
+    // Only root, of this user namespace, can give files away.
+    const { into, name = "archive", owners = Deno.uid() === 0 ? "keep" : "root" } = options;
     if (into === undefined || (owners !== "keep" && owners !== "root")) {
       throw new UsageError("Cannot unpack: this subcommand is for minisandbox itself");
     }

@@ -112,6 +112,7 @@ export const PR = {
   PR_SET_DUMPABLE: 4,
   PR_SET_SECCOMP: 22,
   PR_CAPBSET_DROP: 24,
+  PR_SET_CHILD_SUBREAPER: 36,
   PR_SET_NO_NEW_PRIVS: 38,
 } as const;
 

@@ -1,6 +1,6 @@
 /** The same commands by bwrap, where it is installed. */
 import { join } from "@std/path/join";
-import { messageOf } from "../src/errors.ts";
+import { HostError, messageOf } from "../src/errors.ts";
 import { runChecked } from "./child.ts";
 import { check, type Context } from "./context.ts";
 import { type Spread, toSpread } from "./crowd.ts";
@@ -97,8 +97,10 @@ async function findObstacle(command: readonly string[]): Promise<string | null> 
     await runChecked(command);
     return null;
   } catch (error) {
-    const message = messageOf(error);
-    return message.includes("not found") ? "not installed" : message.split("\n").at(-1) ?? message;
+    if (error instanceof HostError && error.cause instanceof Deno.errors.NotFound) {
+      return "not installed";
+    }
+    return messageOf(error).split("\n").at(-1) ?? "";
   }
 }
 

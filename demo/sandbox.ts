@@ -31,6 +31,7 @@ export interface SandboxOptions {
 export interface SandboxResult {
   readonly code: number;
   readonly output: string;
+  readonly stderr: string;
   /** From the start of the tool to its end. */
   readonly totalMs: number;
   /** From the start of the tool to the first line of output; 0 if there was none. */
@@ -97,6 +98,7 @@ export class Sandbox {
     return {
       code,
       output: this.#output,
+      stderr,
       totalMs,
       firstOutputMs: this.#firstOutputMs,
       timing: toTiming(outcome.phases),

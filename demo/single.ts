@@ -64,7 +64,7 @@ async function look(
   const { task } = environment;
   const result = await runSandbox(context, environment, { command: lookCommand(task) });
   const isRight = result.code === 0 && isLookOutput(task, result.output);
-  const seen = `exit code ${result.code}, ${JSON.stringify(result.output)}`;
+  const seen = `exit code ${result.code}, ${JSON.stringify(result.output + result.stderr)}`;
   check(context, `${task.name}: the ${kind} run sees a clean repository`, isRight, seen);
   return result;
 }

@@ -173,7 +173,7 @@ export const SIGNAL = {
 } as const;
 
 /** Operations of `fcntl(2)`. */
-export const F = { F_GETFL: 3, F_SETFL: 4, F_SETPIPE_SZ: 1031, F_ADD_SEALS: 1033 } as const;
+export const F = { F_GETFL: 3, F_SETFL: 4, F_DUPFD_CLOEXEC: 1030, F_ADD_SEALS: 1033 } as const;
 
 /** Seals of a memfd. */
 export const F_SEAL = {

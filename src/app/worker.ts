@@ -32,9 +32,11 @@ export async function unpackStdin(work: UnpackWork): Promise<number> {
   });
 }
 
-/** Removes a tree, tells of a failure on stdout, and gives the exit code. */
-export async function removeWork(dir: string): Promise<number> {
-  return await report(() => removeTree(dir));
+/** Removes trees, tells of a failure on stdout, and gives the exit code. */
+export async function removeWork(dirs: readonly string[]): Promise<number> {
+  return await report(async () => {
+    for (const dir of dirs) await removeTree(dir);
+  });
 }
 
 async function report(work: () => Promise<void>): Promise<number> {

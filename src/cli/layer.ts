@@ -1,11 +1,13 @@
 /** `minisandbox layer`: what is unpacked in the store. */
 import { format as formatBytes } from "@std/fmt/bytes";
-import { ensureLayers, type Unpack } from "../app/layer.ts";
-import { type LayerInfo, openStore, type RemoveTree } from "../app/store.ts";
+import { ensureLayers } from "../app/layer.ts";
+import { Node } from "../app/node.ts";
+import type { LayerInfo } from "../app/store.ts";
 import { UsageError } from "../errors.ts";
 import { parseLayerArguments } from "./layer_argument.ts";
 import { parseOptions } from "./option.ts";
 import { onStderr, Progress } from "./progress.ts";
+import { Relay } from "./relay.ts";
 import type { Subcommand } from "./subcommand.ts";
 
 const SUMMARY = "import, list and remove unpacked archives";
@@ -34,45 +36,28 @@ Examples:
   minisandbox layer list --json
   minisandbox layer remove 3fa1c9`;
 
-/** What the rest of the program gives this subcommand. */
-export interface LayerTools {
-  /** Which ids layers are unpacked for. */
-  readonly idmap: string;
-  readonly unpack: Unpack;
-  readonly remove: RemoveTree;
-}
+const VERBS: Readonly<Record<string, (line: Line) => Promise<void>>> = {
+  import: importLayers,
+  list: listLayers,
+  remove: removeLayers,
+};
 
-/**
- * Makes the subcommand.
- *
- * @param openTools Called when an archive is unpacked or a layer removed.
- */
-export function layerCommand(
-  openTools: () => Promise<LayerTools & AsyncDisposable>,
-): Subcommand {
-  const verbs: Readonly<Record<string, (line: Line) => Promise<void>>> = {
-    import: async (line) => await importLayers(line, openTools),
-    list: listLayers,
-    remove: async (line) => await removeLayers(line, openTools),
-  };
-  return {
-    name: "layer",
-    summary: SUMMARY,
-    help: HELP,
-    run: async (argv) => {
-      const [verb = "", ...rest] = argv;
-      const act = verbs[verb];
-      if (act === undefined) {
-        throw new UsageError(
-          `Cannot read the command line: layer knows no ${JSON.stringify(verb)}`,
-          { remedy: "Give import, list or remove; see: minisandbox layer --help." },
-        );
-      }
-      await act(readLine(rest));
-      return 0;
-    },
-  };
-}
+/** The subcommand. */
+export const layerCommand: Subcommand = {
+  name: "layer",
+  summary: SUMMARY,
+  help: HELP,
+  run: async ([verb = "", ...rest]) => {
+    const act = Object.hasOwn(VERBS, verb) ? VERBS[verb] : undefined;
+    if (act === undefined) {
+      throw new UsageError(`Cannot read the command line: layer knows no ${JSON.stringify(verb)}`, {
+        remedy: "Give import, list or remove; see: minisandbox layer --help.",
+      });
+    }
+    await act(readLine(rest));
+    return 0;
+  },
+};
 
 interface Line {
   readonly operands: readonly string[];
@@ -104,20 +89,18 @@ function readLine(argv: readonly string[]): Line {
   };
 }
 
-async function importLayers(
-  line: Line,
-  openTools: () => Promise<LayerTools & AsyncDisposable>,
-): Promise<void> {
+async function importLayers(line: Line): Promise<void> {
   const wishes = parseLayerArguments(need(line, "ARCHIVE:PATH"));
-  await using tools = await openTools();
-  const store = openStore(line.store, { remove: tools.remove });
-  await store.sweep();
+  using relay = new Relay(false);
+  using node = new Node(line.store);
+  await node.store.sweep();
   using progress = new Progress(onStderr(line.isQuiet));
-  const layers = await ensureLayers(store, wishes, {
-    idmap: tools.idmap,
-    unpack: tools.unpack,
+  const layers = await ensureLayers(node.store, wishes, {
+    idmap: node.idmap,
+    unpack: node.unpack,
     jobs: line.jobs,
     onEvent: progress.show,
+    signal: relay.signal,
   });
   const rows = layers.map(({ key, path }, i) => ({ key, path, archive: wishes[i]!.archive }));
   for (const layer of layers) layer[Symbol.dispose]();
@@ -125,18 +108,16 @@ async function importLayers(
 }
 
 function listLayers(line: Line): Promise<void> {
-  const layers = openStore(line.store).listLayers();
+  using node = new Node(line.store);
+  const layers = node.store.listLayers();
   print(line, layers, toTable(layers));
   return Promise.resolve();
 }
 
-async function removeLayers(
-  line: Line,
-  openTools: () => Promise<LayerTools & AsyncDisposable>,
-): Promise<void> {
+async function removeLayers(line: Line): Promise<void> {
   const keys = need(line, "KEY");
-  await using tools = await openTools();
-  const store = openStore(line.store, { remove: tools.remove });
+  using node = new Node(line.store);
+  const { store } = node;
   const removed: string[] = [];
   for (const key of keys) removed.push(await store.removeLayer(key));
   print(line, { removed }, removed);

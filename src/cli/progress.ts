@@ -50,6 +50,11 @@ export class Progress implements Disposable {
     if (this.#options.isTerminal) this.#draw(isNews);
   };
 
+  /** Tells of other work that takes a while. */
+  readonly note = (text: string): void => {
+    if (!this.#options.isQuiet) this.#line(text);
+  };
+
   /** Takes the bar away. */
   [Symbol.dispose](): void {
     this.#clear();

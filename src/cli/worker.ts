@@ -24,16 +24,12 @@ export const unpackWorker: Subcommand = {
   },
 };
 
-/** Removes a tree whose files belong to mapped ids. */
+/** Removes trees whose files belong to mapped ids. */
 export const removeWorker: Subcommand = {
   name: "__remove",
   summary: null,
-  help: "Removes a tree: __remove DIR",
+  help: "Removes trees: __remove DIR...",
   run: async (argv) => {
-    const [dir] = parseOptions({}, argv).operands;
-    if (dir === undefined) {
-      throw new UsageError("Cannot remove: this subcommand is for minisandbox itself");
-    }
-    return await removeWork(dir);
+    return await removeWork(parseOptions({}, argv).operands);
   },
 };

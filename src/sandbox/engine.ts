@@ -30,11 +30,12 @@ import { carryOut, type Means, type Running, toSetupError } from "./carry_out.ts
 import { planHolder, planIdMaps, planNamespaces, planPair } from "./holder_plan.ts";
 import { type Host, raiseOpenFiles } from "./host.ts";
 import { nestedExtents, toMapText } from "./identity.ts";
+import { planFacts } from "./facts.ts";
 import type { Layout } from "./layout.ts";
 import { writeHolderMaps } from "./map.ts";
 import { CWD } from "./process_step.ts";
 import { Sandbox } from "./sandbox.ts";
-import { type PlanFacts, planSandbox } from "./sandbox_plan.ts";
+import { planSandbox } from "./sandbox_plan.ts";
 import type { Plan } from "./step.ts";
 
 /** A user and a network namespace for one sandbox, by descriptor. */
@@ -126,24 +127,25 @@ export class Engine implements Disposable {
   /**
    * Builds a sandbox, with its init running and no program yet.
    *
+   * @param user Who its programs will be: a user's single id can be shown as another.
+   * @param keep A descriptor that init holds until it has ended, such as that of a lock.
    * @throws {SetupError} If a step is refused.
    */
-  create(layout: Layout, user: { readonly uid: number; readonly gid: number }): Sandbox {
+  create(
+    layout: Layout,
+    user: { readonly uid: number; readonly gid: number },
+    keep: number | null,
+  ): Sandbox {
     const pair = this.#takePair(user);
     try {
-      const running = this.#run(planSandbox(layout, this.planFacts), {
-        fds: { "pair-net": pair.net },
+      const running = this.#run(planSandbox(layout, planFacts(this.host)), {
+        fds: { "pair-net": pair.net, keep: keep ?? this.#fds["null"]! },
       });
       return new Sandbox(this, pair, running.output("pid"));
     } catch (error) {
       pair[Symbol.dispose]();
       throw error;
     }
-  }
-
-  /** What plans of sandboxes depend on. */
-  get planFacts(): PlanFacts {
-    return planFacts(this.host);
   }
 
   /** The descriptors that plans know by name. */
@@ -224,17 +226,6 @@ export class Engine implements Disposable {
     this.#owner = -1;
     this.#holderPid = 0;
   }
-}
-
-/** Gives what plans of sandboxes depend on. */
-export function planFacts(host: Host): PlanFacts {
-  return {
-    isRoot: host.identity.kind === "root",
-    canSetGroups: host.identity.kind !== "single",
-    lastCapability: host.lastCapability,
-    hidden: host.hidden,
-    spareFd: host.openFiles.hard - 2 * 64,
-  };
 }
 
 /** Places our init in a memfd that nobody can change. */

@@ -147,7 +147,7 @@ export function planPair(canSetGroups: boolean): Plan {
 
 /** Plans the writing of a pair's id maps, from the namespace above it. */
 export function planIdMaps(
-  pid: number,
+  pid: number | "PID",
   maps: { readonly uids: string; readonly gids: string; readonly canSetGroups: boolean },
 ): Plan {
   const writeFile = (name: string, text: string): Step[] => [

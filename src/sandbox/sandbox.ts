@@ -18,6 +18,7 @@ import { GoneError, SetupError } from "../errors.ts";
 import { carryOut, type Running, toSetupError } from "./carry_out.ts";
 import { commandError } from "./command_error.ts";
 import type { Engine, Pair } from "./engine.ts";
+import { processFacts } from "./facts.ts";
 import { Process } from "./process.ts";
 import { attempt, candidates, planProcess, planPty, type Program } from "./process_plan.ts";
 import type { Plan } from "./step.ts";
@@ -25,12 +26,8 @@ import type { Plan } from "./step.ts";
 /** How long a program may take to be executed before it is given up. */
 const START_MS = 10_000;
 
-/** Descriptors that a program gets as its own; they stay the caller's. */
-export interface Stdio {
-  readonly stdin: number;
-  readonly stdout: number;
-  readonly stderr: number;
-}
+/** Descriptors that a program gets; ours are closed once it has them. */
+export type Stdio = Readonly<Record<"stdin" | "stdout" | "stderr", number>>;
 
 /** A terminal inside: the side that we hold, and its number. */
 export interface Pty {
@@ -58,29 +55,24 @@ export class Sandbox {
   /**
    * Starts a program, and returns once it has been executed.
    *
+   * @param stdio Nothing for a program on a pty.
+   *
    * @throws {CommandError} If it is missing or cannot be executed.
    * @throws {SetupError} If a step before is refused.
    * @throws {GoneError} If the sandbox has ended.
    */
-  async start(program: Program, stdio: Stdio): Promise<Process> {
+  async start(program: Program, stdio: Stdio | Record<never, never>): Promise<Process> {
     this.#mustBeOpen();
-    const { host } = this.#engine;
-    const plan = planProcess(program, {
-      mapsRoot: host.identity.kind !== "single" || (program.uid === 0 && program.gid === 0),
-      canSetGroups: host.identity.kind !== "single",
-      lastCapability: host.lastCapability,
-      openFiles: host.openFiles,
-      coreLimit: host.coreLimit,
-    });
+    const plan = planProcess(program, processFacts(this.#engine.host, program));
     using memory = new Memory(sizeOf(program));
     const executed = pipe(O.O_CLOEXEC);
-    let running: Running;
     try {
-      running = this.#carryOut(plan, memory, { ...stdio });
-    } finally {
-      closeQuietly(executed.writer);
-    }
-    try {
+      let running: Running;
+      try {
+        running = this.#carryOut(plan, memory, { ...stdio });
+      } finally {
+        closeQuietly(executed.writer, ...Object.values(stdio));
+      }
       return await this.#finishStart(program, running, executed.reader);
     } finally {
       closeQuietly(executed.reader);

@@ -99,7 +99,7 @@ export function planSandbox(layout: Layout, facts: PlanFacts): Plan {
     ]),
     step("set the hostname", "sethostname", [layout.hostname, layout.hostname.length]),
     step("lead a session", "setsid", []),
-    ...setStdio(fd("alive"), fd("null"), fd("null")),
+    ...setStdio(fd("alive"), fd("keep"), fd("null")),
     ...dropCapabilities(facts.lastCapability, []),
     ...confine(),
     ...cleanUp(),

@@ -9,6 +9,7 @@ import { layerKey } from "./key.ts";
 import { holdLayer, type Layer, type LayerInfo, listLayers, tryLockUnused } from "./layer.ts";
 import { Lock } from "./lock.ts";
 import { type RemoveTree, removeTree } from "./remove.ts";
+import { ensureTree, treePath } from "./tree.ts";
 import { makeWorkDir, sweepWorkDirs, type WorkDir } from "./work.ts";
 
 /** The directories of a store, with their modes; the last is made last. */
@@ -115,6 +116,24 @@ export class Store {
     }
   }
 
+  /**
+   * Gives the tree of this name; `build` makes it in an empty directory if it is not there.
+   *
+   * @throws {HostError} If it cannot be made.
+   */
+  async ensureTree(name: string, build: (dir: string) => void): Promise<string> {
+    try {
+      return await ensureTree(this.dir, name, build, this.#remove);
+    } catch (error) {
+      throw explainFailure(this.dir, error);
+    }
+  }
+
+  /** Tells where the tree of this name lies, or would lie. */
+  treePath(name: string): string {
+    return treePath(this.dir, name);
+  }
+
   /** Describes each layer. */
   listLayers(): LayerInfo[] {
     return listLayers(`${this.dir}/layers`);
@@ -147,13 +166,26 @@ export class Store {
   /**
    * Makes the directory of one run.
    *
+   * @param parent Where, if not in the store; what the dead left there is removed first.
    * @throws {HostError} If it cannot be made.
    */
-  openRun(): WorkDir {
+  async openRun(parent: string | null): Promise<WorkDir & AsyncDisposable> {
+    const dir = parent ?? `${this.dir}/runs`;
     try {
-      return makeWorkDir(`${this.dir}/runs`, 0o711);
+      if (parent !== null) {
+        Deno.mkdirSync(parent, { recursive: true, mode: 0o711 });
+        await sweepWorkDirs(parent, this.#remove);
+      }
+      const work = makeWorkDir(dir, 0o711);
+      return {
+        ...work,
+        [Symbol.asyncDispose]: async () => {
+          using _lock = work;
+          await this.#remove(work.dir);
+        },
+      };
     } catch (error) {
-      throw explainFailure(this.dir, error);
+      throw explainFailure(dir, error);
     }
   }
 

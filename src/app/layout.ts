@@ -1,0 +1,94 @@
+/** Joins a base, layers and wishes to the layout that the engine builds. */
+import { HostError, NotFoundError, UsageError } from "../errors.ts";
+import { fileSystemOf, type Identity, type Layout, type Lower, type Part } from "../sandbox/mod.ts";
+import type { Layer } from "../store/mod.ts";
+import type { Base } from "./base.ts";
+import type { BindSpec, SandboxSpec } from "./spec.ts";
+
+/**
+ * Makes the layout. A layer below a part of its own, such as /usr, becomes one of its lowers; the
+ * last layer lies on top.
+ *
+ * @param upperDir The directory of the upper, where it is on disk.
+ */
+export function joinLayout(
+  spec: SandboxSpec,
+  base: Base,
+  layers: readonly Layer[],
+  upperDir: string,
+): Layout {
+  const root: Part = { target: "/", lowers: base.root };
+  const parts = [root, ...base.parts].map((part) => {
+    const own = layers.filter(({ path }) => ownerOf(path, base) === part.target);
+    const lowers = own.map((layer): Lower => ({
+      path: part.target === "/" ? layer.tree : layer.tree + part.target,
+      isIdMapped: false,
+    }));
+    return { target: part.target, lowers: [...lowers.reverse(), ...part.lowers] };
+  });
+  for (const { path } of layers) {
+    const cut = base.binds.find(({ target }) => path === target || path.startsWith(`${target}/`));
+    if (cut !== undefined) {
+      throw new UsageError(`Cannot show a layer at "${path}": "${cut.target}" is read-only here`, {
+        remedy: "Something is mounted in it on the host; give the layer another path.",
+      });
+    }
+  }
+  return {
+    parts,
+    upper: spec.upper.kind === "disk"
+      ? { kind: "disk", dir: upperDir }
+      : { kind: "tmpfs", sizeBytes: spec.upper.sizeBytes },
+    binds: [...base.binds, ...spec.binds.map(toBind)],
+    network: spec.network,
+    hostname: spec.hostname,
+  };
+}
+
+/**
+ * Makes the directories that overlays write to, owned by root inside.
+ *
+ * @throws {HostError} If overlayfs could not use their file system.
+ */
+export function makeUpper(dir: string, parts: readonly Part[], identity: Identity): void {
+  const refused = ["overlay", "nfs", "cifs", "fuse"];
+  const type = fileSystemOf(dir);
+  if (refused.includes(type)) {
+    throw new HostError(`Cannot keep what the sandbox writes in "${dir}": it lies on ${type}`, {
+      remedy: "Give --upper-dir DIR on a local disk, or --upper tmpfs.",
+    });
+  }
+  for (const kind of ["upper", "work"]) {
+    makeOwned(`${dir}/${kind}`, identity);
+    parts.forEach((_, i) => makeOwned(`${dir}/${kind}/${i}`, identity));
+  }
+}
+
+function makeOwned(path: string, { kind, uids, gids }: Identity): void {
+  Deno.mkdirSync(path);
+  Deno.chmodSync(path, 0o755); // whatever the umask
+  if (kind === "root") Deno.chownSync(path, uids[0]!.outside, gids[0]!.outside);
+}
+
+/** The part that holds a path: the deepest whose target lies above it. */
+function ownerOf(path: string, base: Base): string {
+  const found = base.parts.map(({ target }) => target)
+    .filter((target) => path === target || path.startsWith(`${target}/`));
+  return found.sort((a, b) => b.length - a.length)[0] ?? "/";
+}
+
+function toBind({ source, target, writable }: BindSpec): Layout["binds"][number] {
+  try {
+    const real = Deno.realPathSync(source);
+    const { isDirectory } = Deno.statSync(real);
+    return { source: real, target, isWritable: writable, isDirectory };
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) {
+      throw new NotFoundError(`Cannot bind "${source}": there is no such file or directory`);
+    }
+    if (error instanceof Deno.errors.PermissionDenied) {
+      throw new HostError(`Cannot bind "${source}": permission denied`);
+    }
+    throw error;
+  }
+}

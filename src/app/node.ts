@@ -1,0 +1,61 @@
+/** This node: its host's facts, its store and its engine, each made when first needed. */
+import { Engine, type Host, probeHost, toMapText } from "../sandbox/mod.ts";
+import { type RemoveTree, Store, storeLocation } from "../store/mod.ts";
+import { storedTrees, type Trees } from "./base.ts";
+import { Worker } from "./confined.ts";
+import type { Unpack } from "./layer.ts";
+
+/** What sandboxes are made with; it ends with all of them. */
+export class Node implements Disposable {
+  readonly host: Host;
+  readonly store: Store;
+  readonly trees: Trees;
+  readonly #worker: Worker;
+  #engine: Engine | undefined;
+
+  /**
+   * Opens the store that the caller names, or the one of this user.
+   *
+   * @throws {HostError} If it cannot be made.
+   */
+  constructor(storeDir?: string) {
+    this.host = probeHost();
+    const dir = storeDir ?? storeLocation(Deno.env.toObject(), this.host.uid);
+    this.store = Store.open(dir, { remove: (tree) => this.#worker.remove(tree) });
+    this.trees = storedTrees(this.store, this.host);
+    this.#worker = new Worker(this.trees, this.host, () => this.engine);
+  }
+
+  /** Which ids layers are unpacked for: layers of other ids are others. */
+  get idmap(): string {
+    const { uids, gids } = this.host.identity;
+    return `${toMapText(uids)}${toMapText(gids)}`;
+  }
+
+  /**
+   * Gives the engine; the first call starts its holder.
+   *
+   * @throws {HostError | SetupError} If this host refuses.
+   */
+  get engine(): Engine {
+    this.#engine ??= Engine.open(this.host);
+    return this.#engine;
+  }
+
+  /** Starts the engine, if it was not. */
+  startEngine(): void {
+    this.engine;
+  }
+
+  /** Unpacks archives, confined to the layer. */
+  readonly unpack: Unpack = (job) => this.#worker.unpack(job);
+
+  /** Removes a tree, whoever owns what is in it. */
+  readonly remove: RemoveTree = (dir) => this.#worker.remove(dir);
+
+  /** Ends the engine, if it was started. */
+  [Symbol.dispose](): void {
+    this.#engine?.[Symbol.dispose]();
+    this.#engine = undefined;
+  }
+}

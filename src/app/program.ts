@@ -1,0 +1,32 @@
+/** The program of a spec: its environment starts from a fixed clean set. */
+import { UsageError } from "../errors.ts";
+import type { Program } from "../sandbox/mod.ts";
+import type { SandboxSpec } from "./spec.ts";
+import type { User } from "./user.ts";
+
+const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/**
+ * Makes the program.
+ *
+ * @throws {UsageError} If the spec has no command.
+ */
+export function toProgram(spec: SandboxSpec, user: User): Program {
+  const [command, ...rest] = spec.command;
+  if (command === undefined) {
+    throw new UsageError("Cannot run: there is no command", {
+      remedy: "Give it after --, such as: minisandbox run -- bash -c 'echo hi'.",
+    });
+  }
+  const env = { PATH, HOME: user.home, LANG: "C.UTF-8", TERM: "dumb", ...spec.env };
+  return {
+    argv: [command, ...rest],
+    env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
+    searchPath: env.PATH.split(":"),
+    workdir: spec.workdir,
+    uid: user.uid,
+    gid: user.gid,
+    groups: user.groups,
+    pty: null,
+  };
+}

@@ -1,0 +1,124 @@
+/** Use case: one command in a new sandbox, from spec to outcome. */
+import { type Program, type Sandbox, signalName } from "../sandbox/mod.ts";
+import { prepareBase } from "./base.ts";
+import { ensureLayers, findLayers, type LayerEvent } from "./layer.ts";
+import { joinLayout, makeUpper } from "./layout.ts";
+import type { Node } from "./node.ts";
+import type { Outcome, Phases, RunReport } from "./outcome.ts";
+import { toProgram } from "./program.ts";
+import { checkSpec, type SandboxSpec } from "./spec.ts";
+import { findUser } from "./user.ts";
+import { connect, disconnect, type Wires, type Wiring } from "./wire.ts";
+
+/** What the caller decides, and hears of while a run goes on. */
+export interface RunOptions {
+  readonly wiring: Wiring;
+  readonly phases: Phases;
+  /** Ends the run wherever it is. */
+  readonly signal: AbortSignal;
+  readonly onLayer?: (event: LayerEvent) => void;
+  readonly onNote?: (text: string) => void;
+  /** Called with the started command: its streams are to be read from then on. */
+  readonly onStart: (command: RunningCommand) => void;
+}
+
+/** A command that runs. */
+export interface RunningCommand {
+  readonly wires: Wires;
+  /** Sends a signal to it; false if it has ended. */
+  readonly kill: (signal: number) => boolean;
+}
+
+/**
+ * Runs the spec's command in a sandbox of its own, of which nothing is left afterwards.
+ *
+ * @throws {MinisandboxError} If it cannot be brought about.
+ */
+export async function run(node: Node, spec: SandboxSpec, options: RunOptions): Promise<RunReport> {
+  checkSpec(spec);
+  const { phases } = options;
+  await node.store.sweep();
+  phases.end("store");
+  node.startEngine();
+  phases.end("holder");
+  const report = await prepareAndRun(node, spec, options);
+  phases.end("close");
+  return report;
+}
+
+async function prepareAndRun(
+  node: Node,
+  spec: SandboxSpec,
+  options: RunOptions,
+): Promise<RunReport> {
+  const { phases, signal } = options;
+  const { engine, host, store } = node;
+  const base = await prepareBase(node.trees, host, spec, options.onNote);
+  const user = findUser(base.users, spec.user, host);
+  const program = toProgram(spec, user);
+  phases.end("base");
+
+  using held = new DisposableStack();
+  const wishes = spec.layers;
+  const layers = findLayers(store, wishes, node.idmap) ?? await ensureLayers(store, wishes, {
+    idmap: node.idmap,
+    unpack: node.unpack,
+    signal,
+    ...(options.onLayer === undefined ? {} : { onEvent: options.onLayer }),
+  });
+  for (const layer of layers) held.use(layer);
+  signal.throwIfAborted();
+  phases.end("unpack");
+
+  engine.fill(1);
+  phases.end("namespaces");
+  const { upper } = spec;
+  await using place = upper.kind === "disk" ? await store.openRun(upper.dir) : null;
+  const layout = joinLayout(spec, base, layers, place?.dir ?? "");
+  if (place !== null) makeUpper(place.dir, layout.parts, host.identity);
+  const sandbox = engine.create(layout, user, place?.lockFd ?? null);
+  phases.end("create");
+  try {
+    return await runIn(sandbox, program, spec.timeoutMs, options);
+  } finally {
+    await sandbox.close();
+  }
+}
+
+async function runIn(
+  sandbox: Sandbox,
+  program: Program,
+  timeoutMs: number | null,
+  { phases, signal, wiring, onStart }: RunOptions,
+): Promise<RunReport> {
+  const { ours, theirs, pty } = connect(sandbox, wiring);
+  const process = await sandbox.start({ ...program, pty }, theirs).catch((error) => {
+    disconnect(ours);
+    throw error;
+  });
+  phases.end("start");
+
+  let isTimedOut = false;
+  const stop = () => void sandbox.close();
+  const timer = timeoutMs === null ? undefined : setTimeout(() => {
+    isTimedOut = true;
+    stop();
+  }, timeoutMs);
+  signal.addEventListener("abort", stop);
+  try {
+    onStart({ wires: ours, kill: (number) => process.signal(number) });
+    const { status, signal: killer, cpuMs, peakMemoryBytes } = await process.wait();
+    phases.end("program");
+    signal.throwIfAborted();
+    return { outcome: toOutcome(isTimedOut, status, killer), phases, cpuMs, peakMemoryBytes };
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+function toOutcome(isTimedOut: boolean, status: number | null, signal: number | null): Outcome {
+  if (isTimedOut) return { kind: "timedOut", code: null, signal: null };
+  if (signal !== null) return { kind: "signaled", code: null, signal: signalName(signal) };
+  return { kind: "exited", code: status, signal: null };
+}

@@ -1,0 +1,2 @@
+/** Signals, for the command line. */
+export { signalName, signalNumber } from "../sandbox/mod.ts";

@@ -1,0 +1,128 @@
+/** `minisandbox run`: one command in a new sandbox. */
+import { Node } from "../app/node.ts";
+import { type Outcome, Phases, type RunReport } from "../app/outcome.ts";
+import { run } from "../app/run.ts";
+import { messageOf, MinisandboxError } from "../errors.ts";
+import { onStderr, Progress } from "./progress.ts";
+import { Interrupted, Relay, windowSize } from "./relay.ts";
+import { findOutcomeFile, parseRunLine, type RunLine } from "./run_option.ts";
+import { signalNumber } from "../app/signal.ts";
+import type { Subcommand } from "./subcommand.ts";
+
+const HELP = `Usage: minisandbox run [OPTION]... -- COMMAND [ARGUMENT]...
+
+Runs a command in a new sandbox and exits as it did. What it writes is gone afterwards, and the
+host is as before.
+
+What is in the sandbox:
+  -l, --layer ARCHIVE:PATH     show an archive (tar, plain or gzip) at PATH; unpacked once, shared by
+                               all sandboxes; may be repeated
+  -b, --base host|DIR          what lies below: the host's /usr with a generated /etc, or the root
+                               file system in DIR [host]
+      --bind SRC:DST[:ro|rw]   show a path of the host, read-only unless said; may be repeated
+      --upper disk|tmpfs[:SIZE]  where what is written is kept [disk]
+      --upper-dir DIR          where on disk [in the store]
+
+How the command runs:
+  -w, --workdir DIR            its working directory [/]
+  -e, --env K[=V]              a variable, with our value if none is given; may be repeated
+  -u, --user UID|NAME          its user [root, who has no rights outside]
+      --network none|host      loopback only, or the host's network [none]
+      --hostname NAME          [sandbox]
+      --timeout SECONDS        end it after so long, with exit code 124
+  -i, --interactive            give it our stdin; else it reads nothing
+  -t, --tty                    give it a terminal
+
+Other:
+      --spec FILE              read all of this from JSON first; options are added
+      --outcome FILE           write how it ended as JSON, also if we failed
+      --plan                   print each step without doing any
+      --store DIR              the store [$MINISANDBOX_STORE, else /var/lib/minisandbox for root,
+                               else $XDG_DATA_HOME/minisandbox]
+      --quiet                  show no progress
+      --help                   print this
+
+The fields of a spec: base, layers [{archive, path}], binds [{source, target, writable}], env {K: V},
+workdir, network, user, hostname, timeoutMs, upper {kind: disk, dir} or {kind: tmpfs, sizeBytes},
+command [..].
+
+Exit codes: the command's own; 124 timed out; 125 minisandbox failed; 126 the command cannot be
+executed; 127 it was not found; 128+N it was ended by signal N.
+
+Examples:
+  minisandbox run -- bash -c 'id; ps aux'
+  minisandbox run -l venv.tar.gz:/opt/venv -l testbed.tar.gz:/testbed -w /testbed \\
+      -e PATH=/opt/venv/bin:/usr/bin:/bin -- python -m pytest -q
+  minisandbox run -it --base /srv/debian -- bash
+  tar c src | minisandbox run -i --timeout 60 -- tar tv`;
+
+/** The subcommand. */
+export const runCommand: Subcommand = {
+  name: "run",
+  summary: "run a command in a new sandbox",
+  help: HELP,
+  run: runMain,
+};
+
+async function runMain(argv: readonly string[]): Promise<number> {
+  const phases = new Phases();
+  let outcomeFile = findOutcomeFile(argv);
+  try {
+    const line = await parseRunLine(argv);
+    outcomeFile = line.outcomeFile;
+    if (line.isPlan) {
+      const { printPlan } = await import("./plan.ts");
+      return await printPlan(line.spec, line.store);
+    }
+    const report = await runLine(line, phases);
+    await writeOutcome(outcomeFile, { ...report.outcome, error: null, ...measured(report) });
+    return toExitCode(report.outcome);
+  } catch (error) {
+    const failed = { kind: "failed", code: null, signal: null, error: toErrorFields(error) };
+    const nothing = { phases, cpuMs: 0, peakMemoryBytes: null };
+    await writeOutcome(outcomeFile, { ...failed, ...nothing });
+    if (error instanceof Interrupted) return 128 + error.signal;
+    throw error;
+  }
+}
+
+async function runLine(line: RunLine, phases: Phases): Promise<RunReport> {
+  using relay = new Relay(line.isTerminal);
+  using progress = new Progress(onStderr(line.isQuiet));
+  using node = new Node(line.store);
+  const report = await run(node, line.spec, {
+    phases,
+    wiring: {
+      hasStdin: line.isInteractive,
+      terminal: line.isTerminal ? windowSize() : null,
+    },
+    signal: relay.signal,
+    onLayer: progress.show,
+    onNote: progress.note,
+    onStart: (command) => relay.start(command),
+  });
+  await relay.finish();
+  return report;
+}
+
+function measured({ phases, cpuMs, peakMemoryBytes }: RunReport) {
+  return { phases, cpuMs, peakMemoryBytes };
+}
+
+function toExitCode({ kind, code, signal }: Outcome): number {
+  if (kind === "timedOut") return 124;
+  return code ?? 128 + signalNumber(signal as "SIGKILL");
+}
+
+function toErrorFields(error: unknown): Record<string, unknown> {
+  if (!(error instanceof MinisandboxError)) {
+    return { class: error instanceof Error ? error.name : "Error", message: messageOf(error) };
+  }
+  const { name, message, kind, remedy } = error;
+  return { class: name, kind, message, remedy };
+}
+
+async function writeOutcome(path: string | undefined, outcome: unknown): Promise<void> {
+  if (path === undefined) return;
+  await Deno.writeTextFile(path, JSON.stringify(outcome, null, 2) + "\n");
+}

@@ -1,0 +1,184 @@
+/** The options of `run`, turned into a spec. */
+import { resolve } from "@std/path/resolve";
+import { DEFAULT_SPEC, type SandboxSpec, type UpperSpec } from "../app/spec.ts";
+import { messageOf, NotFoundError, UsageError } from "../errors.ts";
+import { parseLayerArguments } from "./layer_argument.ts";
+import { type OptionValues, parseOptions } from "./option.ts";
+
+/** What `run` takes. */
+const RUN_OPTIONS = {
+  layer: { kind: "list", alias: "l" },
+  base: { kind: "value", alias: "b" },
+  workdir: { kind: "value", alias: "w" },
+  env: { kind: "list", alias: "e" },
+  bind: { kind: "list" },
+  network: { kind: "value" },
+  user: { kind: "value", alias: "u" },
+  timeout: { kind: "value" },
+  upper: { kind: "value" },
+  "upper-dir": { kind: "value" },
+  hostname: { kind: "value" },
+  tty: { kind: "flag", alias: "t" },
+  interactive: { kind: "flag", alias: "i" },
+  spec: { kind: "value" },
+  outcome: { kind: "value" },
+  plan: { kind: "flag" },
+  store: { kind: "value" },
+  quiet: { kind: "flag" },
+} as const;
+
+type RunOptionValues = OptionValues<typeof RUN_OPTIONS>;
+
+/** A command line of `run`. */
+export interface RunLine {
+  readonly spec: SandboxSpec;
+  readonly isTerminal: boolean;
+  readonly isInteractive: boolean;
+  /** Where to write the outcome as JSON. */
+  readonly outcomeFile: string | undefined;
+  readonly isPlan: boolean;
+  readonly isQuiet: boolean;
+  readonly store: string | undefined;
+}
+
+/** Where the outcome goes, also when the rest of the line cannot be read. */
+export function findOutcomeFile(argv: readonly string[]): string | undefined {
+  const end = argv.indexOf("--");
+  const args = end < 0 ? argv : argv.slice(0, end);
+  const at = args.findLastIndex((arg) => arg === "--outcome" || arg.startsWith("--outcome="));
+  if (at < 0) return undefined;
+  return args[at] === "--outcome" ? args[at + 1] : args[at]!.slice("--outcome=".length);
+}
+
+/**
+ * Reads a command line: options stand for, or are added to, what a spec file says.
+ *
+ * @throws {UsageError} If it cannot be read.
+ */
+export async function parseRunLine(argv: readonly string[]): Promise<RunLine> {
+  const { options, operands, rest } = parseOptions(RUN_OPTIONS, argv);
+  if (operands.length > 0) {
+    throw new UsageError(
+      `Cannot read the command line: ${JSON.stringify(operands[0])} stands before --`,
+      { remedy: "Give the command after --, such as: minisandbox run -- ls -l." },
+    );
+  }
+  const file = options.spec === undefined ? DEFAULT_SPEC : await readSpec(options.spec);
+  return {
+    spec: applyOptions(file, options, rest ?? []),
+    isTerminal: options.tty,
+    isInteractive: options.interactive,
+    outcomeFile: options.outcome,
+    isPlan: options.plan,
+    isQuiet: options.quiet,
+    store: options.store,
+  };
+}
+
+function applyOptions(
+  spec: SandboxSpec,
+  options: RunOptionValues,
+  command: readonly string[],
+): SandboxSpec {
+  const { base = spec.base, workdir = spec.workdir, hostname = spec.hostname } = options;
+  return {
+    base: base === "host" ? base : resolve(base),
+    layers: [...spec.layers, ...parseLayerArguments(options.layer)],
+    binds: [...spec.binds, ...options.bind.map(parseBind)],
+    env: { ...spec.env, ...Object.fromEntries(options.env.flatMap(parseVariable)) },
+    workdir,
+    network: parseNetwork(options.network) ?? spec.network,
+    user: options.user ?? spec.user,
+    hostname,
+    timeoutMs: parseSeconds(options.timeout) ?? spec.timeoutMs,
+    upper: parseUpper(spec.upper, options),
+    command: command.length > 0 ? command : spec.command,
+  };
+}
+
+/** `SRC:DST[:ro|rw]`. */
+function parseBind(text: string): SandboxSpec["binds"][number] {
+  const match = /^([^:]+):([^:]+)(?::(ro|rw))?$/.exec(text);
+  if (match === null) {
+    throw new UsageError(`Cannot read --bind ${JSON.stringify(text)}: it is no SRC:DST[:ro|rw]`, {
+      remedy: "Give paths that hold a colon by --spec FILE.",
+    });
+  }
+  const [, source = "", target = "", mode] = match;
+  return { source: resolve(source), target, writable: mode === "rw" };
+}
+
+/** `K=V`, or `K` for the value that we have; none where we have none, as Docker does it. */
+function parseVariable(text: string): [string, string][] {
+  const cut = text.indexOf("=");
+  if (cut === 0 || text === "") {
+    throw new UsageError(`Cannot read --env ${JSON.stringify(text)}: it has no name`, {
+      remedy: "Give it as NAME=VALUE.",
+    });
+  }
+  if (cut > 0) return [[text.slice(0, cut), text.slice(cut + 1)]];
+  const value = Deno.env.get(text);
+  return value === undefined ? [] : [[text, value]];
+}
+
+function parseNetwork(text: string | undefined): SandboxSpec["network"] | undefined {
+  if (text === undefined || text === "none" || text === "host") return text;
+  throw new UsageError(`Cannot read --network ${JSON.stringify(text)}: no such network`, {
+    remedy: "Give none or host.",
+  });
+}
+
+function parseSeconds(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^\d+(\.\d+)?$/.test(text)) {
+    throw new UsageError(`Cannot read --timeout ${JSON.stringify(text)}: no number of seconds`, {
+      remedy: "Give it as 60 or 0.5.",
+    });
+  }
+  return Number(text) * 1000;
+}
+
+/** `disk`, `tmpfs` or `tmpfs:SIZE`. */
+function parseUpper(spec: UpperSpec, options: RunOptionValues): UpperSpec {
+  const { upper, "upper-dir": dir } = options;
+  const [kind, size, ...more] = upper?.split(":") ?? [];
+  if (dir !== undefined && kind === "tmpfs") {
+    throw new UsageError("Cannot use --upper-dir with --upper tmpfs: memory has no directory", {
+      remedy: "Give one of them.",
+    });
+  }
+  if (dir !== undefined) return { kind: "disk", dir: resolve(dir) };
+  if (upper === undefined) return spec;
+  if (kind === "disk" && size === undefined) return { kind: "disk", dir: null };
+  if (kind === "tmpfs" && more.length === 0) {
+    return { kind: "tmpfs", sizeBytes: size === undefined ? null : parseSize(size) };
+  }
+  throw new UsageError(`Cannot read --upper ${JSON.stringify(upper)}: no such place`, {
+    remedy: "Give disk, tmpfs or tmpfs:SIZE.",
+  });
+}
+
+function parseSize(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)([KMGT]?)(i?B)?$/i.exec(text);
+  const bytes = match === null
+    ? 0
+    : Math.floor(Number(match[1]) * 1024 ** " KMGT".indexOf(match[2]!.toUpperCase() || " "));
+  if (bytes >= 4096 && Number.isSafeInteger(bytes)) return bytes;
+  throw new UsageError(`Cannot read the size ${JSON.stringify(text)}: no size of 4K or more`, {
+    remedy: "Give it as 512M or 2G.",
+  });
+}
+
+async function readSpec(path: string): Promise<SandboxSpec> {
+  let text: string;
+  try {
+    text = await Deno.readTextFile(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) {
+      throw new NotFoundError(`Cannot read the spec ${JSON.stringify(path)}: no such file`);
+    }
+    throw new UsageError(`Cannot read the spec ${JSON.stringify(path)}: ${messageOf(error)}`);
+  }
+  const { parseSpec } = await import("../app/spec_json.ts");
+  return parseSpec(text, path);
+}

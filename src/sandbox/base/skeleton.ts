@@ -1,0 +1,54 @@
+/**
+ * A skeleton: the directories of a tree, without its files, owned by us. Laid over the host's tree it
+ * makes every directory ours to change, so that files can be made, replaced and removed in an
+ * overlay by a user to whom the host's owners do not exist.
+ */
+
+/** Makes the directories of `source` in `target`, which is there; unreadable ones are left out. */
+export function makeSkeleton(source: string, target: string): void {
+  const umask = Deno.umask(0);
+  try {
+    copyDirectories(source, target);
+  } finally {
+    Deno.umask(umask);
+  }
+}
+
+/** A short text that changes when directories near the top of a tree have changed. */
+export function skeletonState(source: string): string {
+  const parts = [describe(source)];
+  for (const name of childDirectories(source)) {
+    parts.push(describe(`${source}/${name}`));
+    for (const inner of childDirectories(`${source}/${name}`)) {
+      parts.push(describe(`${source}/${name}/${inner}`));
+    }
+  }
+  return parts.join("\n");
+}
+
+function copyDirectories(source: string, target: string): void {
+  for (const name of childDirectories(source)) {
+    const from = `${source}/${name}`;
+    const mode = Deno.lstatSync(from).mode! & 0o7777;
+    if ((mode & 0o005) !== 0o005) continue; // not ours to look into, so not ours to change
+    const to = `${target}/${name}`;
+    Deno.mkdirSync(to, { mode: mode | 0o700 });
+    copyDirectories(from, to);
+  }
+}
+
+function childDirectories(path: string): string[] {
+  try {
+    return [...Deno.readDirSync(path)].filter((entry) => entry.isDirectory).map((it) => it.name);
+  } catch (error) {
+    if (error instanceof Deno.errors.PermissionDenied || error instanceof Deno.errors.NotFound) {
+      return [];
+    }
+    throw error;
+  }
+}
+
+function describe(path: string): string {
+  const { ino, mtime } = Deno.lstatSync(path);
+  return `${path} ${ino} ${mtime?.getTime()}`;
+}

@@ -1,0 +1,15 @@
+/** What kind of file system a path lies on. */
+import { MAGIC, statfs } from "../../ffi/mod.ts";
+
+const NAMES: Readonly<Record<number, string>> = {
+  [MAGIC.OVERLAYFS_SUPER_MAGIC]: "overlay",
+  [MAGIC.NFS_SUPER_MAGIC]: "nfs",
+  [MAGIC.SMB2_SUPER_MAGIC]: "cifs",
+  [MAGIC.FUSE_SUPER_MAGIC]: "fuse",
+  [MAGIC.TMPFS_MAGIC]: "tmpfs",
+};
+
+/** Names the file systems that sandboxes treat differently; others are "disk". */
+export function fileSystemOf(path: string): string {
+  return NAMES[statfs(path).type] ?? "disk";
+}

@@ -1,0 +1,121 @@
+/** Pipes between us and a program: read and written without blocking the main thread. */
+import {
+  AT,
+  closeQuietly,
+  F,
+  fcntl,
+  isErrno,
+  O,
+  openAt,
+  pipe,
+  read,
+  readable,
+  writable,
+  write,
+} from "../../ffi/mod.ts";
+
+/** A pipe holds this much at most, and one read takes it. */
+const CHUNK_BYTES = 64 * 1024;
+
+/** The end that we read, of a pipe or a pty; it is closed at the end of the data. */
+export class PipeReader {
+  readonly #fd: number;
+  #isOpen = true;
+
+  /** Takes the descriptor over. */
+  constructor(fd: number) {
+    this.#fd = fd;
+    setNonblocking(fd);
+  }
+
+  /** Gives what comes, as it comes; each chunk is the reader's until it asks for the next. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+    const buffer = new Uint8Array(CHUNK_BYTES);
+    try {
+      while (this.#isOpen) {
+        const count = this.#readSome(buffer);
+        if (count === 0) return;
+        if (count < 0) await readable(this.#fd);
+        else yield buffer.subarray(0, count);
+      }
+    } finally {
+      this.close();
+    }
+  }
+
+  /** Whether the descriptor is still ours. */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** Closes it: whoever writes to it is told so (SIGPIPE, EPIPE). */
+  close(): void {
+    if (this.#isOpen) closeQuietly(this.#fd);
+    this.#isOpen = false;
+  }
+
+  /** 0 at the end, -1 if there is nothing yet. */
+  #readSome(buffer: Uint8Array<ArrayBuffer>): number {
+    try {
+      return read(this.#fd, buffer);
+    } catch (error) {
+      if (isErrno(error, "EAGAIN")) return -1;
+      if (isErrno(error, "EIO")) return 0; // the other side of a pty has been closed
+      throw error;
+    }
+  }
+}
+
+/** The end that we write, of a pipe or a pty. */
+export class PipeWriter {
+  readonly #fd: number;
+  #isOpen = true;
+
+  /** Takes the descriptor over. */
+  constructor(fd: number) {
+    this.#fd = fd;
+    setNonblocking(fd);
+  }
+
+  /** Writes all bytes; false if nobody reads any more. */
+  async write(bytes: Uint8Array<ArrayBuffer>): Promise<boolean> {
+    let rest = bytes;
+    while (this.#isOpen && rest.length > 0) {
+      try {
+        rest = rest.subarray(write(this.#fd, rest));
+      } catch (error) {
+        if (isErrno(error, "EPIPE", "EIO")) return false;
+        if (!isErrno(error, "EAGAIN")) throw error;
+        await writable(this.#fd);
+      }
+    }
+    return this.#isOpen;
+  }
+
+  /** Closes it: whoever reads finds the end. */
+  close(): void {
+    if (this.#isOpen) closeQuietly(this.#fd);
+    this.#isOpen = false;
+  }
+}
+
+/** A pipe whose other end is a program's stdout or stderr. */
+export function outputPipe(): { readonly ours: PipeReader; readonly theirs: number } {
+  const { reader, writer } = pipe(O.O_CLOEXEC);
+  return { ours: new PipeReader(reader), theirs: writer };
+}
+
+/** A pipe whose other end is a program's stdin. */
+export function inputPipe(): { readonly ours: PipeWriter; readonly theirs: number } {
+  const { reader, writer } = pipe(O.O_CLOEXEC);
+  return { ours: new PipeWriter(writer), theirs: reader };
+}
+
+function setNonblocking(fd: number): void {
+  fcntl(fd, F.F_SETFL, fcntl(fd, F.F_GETFL) | O.O_NONBLOCK);
+}
+
+/** Opens a file for a program to read; the descriptor is to be given to it. */
+export function openInput(path: string): number {
+  return openAt(AT.AT_FDCWD, path, O.O_CLOEXEC);
+}

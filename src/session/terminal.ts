@@ -1,0 +1,29 @@
+/** Our side of a pty: what the program prints, what it reads, and its size. */
+import { F, fcntl, setWindowSize } from "../../ffi/mod.ts";
+import { PipeReader, PipeWriter } from "./pipe.ts";
+
+/** A terminal's size in characters. */
+export interface WindowSize {
+  readonly rows: number;
+  readonly columns: number;
+}
+
+/** Our side of a pty. */
+export class Terminal {
+  readonly output: PipeReader;
+  readonly input: PipeWriter;
+  readonly #master: number;
+
+  /** Takes the master over. */
+  constructor(master: number, size: WindowSize) {
+    this.#master = master;
+    this.resize(size);
+    this.input = new PipeWriter(fcntl(master, F.F_DUPFD_CLOEXEC, 3));
+    this.output = new PipeReader(master);
+  }
+
+  /** Tells the program of a new size (SIGWINCH). */
+  resize({ rows, columns }: WindowSize): void {
+    if (this.output?.isOpen ?? true) setWindowSize(this.#master, rows, columns);
+  }
+}

@@ -99,6 +99,7 @@ export class Engine implements Disposable {
     const namespaces = this.#run(planNamespaces(this.#canSetGroups), {
       flags: CLONE.CLONE_FILES,
     });
+    wait(namespaces.output("pid"));
     fds["host-mounts"] = namespaces.output("host-mounts");
     fds["template"] = namespaces.output("template");
   }

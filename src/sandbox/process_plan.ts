@@ -60,7 +60,7 @@ export function planProcess(program: Program, facts: ProcessFacts): Plan {
       flags(CLONE, CLONE.CLONE_NEWUSER),
     ]),
     ...(facts.mapsRoot ? becomeRoot(false) : hideMemory()),
-    cloneInside("make the process", CLONE.CLONE_PARENT),
+    cloneInside("make the process"),
     step("lead a session", "setsid", []),
     ...(program.pty === null
       ? setStdio(fd("stdin"), fd("stdout"), fd("stderr"))

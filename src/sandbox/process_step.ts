@@ -37,9 +37,13 @@ export function becomeRoot(canSetGroups: boolean): Plan {
   ];
 }
 
-/** Clones the process that goes on with the plan, in the namespaces prepared for it. */
+/**
+ * Clones the process that goes on with the plan, in the namespaces prepared for it. It is our own
+ * child, to be reaped by us: another's reaper may be slow, or not there at all in a container.
+ */
 export function cloneInside(name: string, ...more: number[]): Step {
-  return step(name, "clone", [cloneFlags([CLONE.CLONE_VM, ...more]), 0, 0, 0, 0], {
+  const all = [CLONE.CLONE_VM, CLONE.CLONE_PARENT, ...more];
+  return step(name, "clone", [cloneFlags(all), 0, 0, 0, 0], {
     output: "pid",
     endsParent: true,
   });

@@ -76,7 +76,7 @@ export function planSandbox(layout: Layout, facts: PlanFacts): Plan {
         CLONE.CLONE_NEWCGROUP,
       ),
     ]),
-    cloneInside("make the first process", CLONE.CLONE_VFORK, CLONE.CLONE_PARENT),
+    cloneInside("make the first process", CLONE.CLONE_VFORK),
     ...trees.map((tree, i) => moveTree(tree, `/l/${i}`)),
     ...mountUpper(layout, upper[0]),
     ...mountParts(layout.parts),

@@ -110,11 +110,22 @@ async function runIn(
     const { status, signal: killer, cpuMs, peakMemoryBytes } = await process.wait();
     phases.end("program");
     signal.throwIfAborted();
-    return { outcome: toOutcome(isTimedOut, status, killer), phases, cpuMs, peakMemoryBytes };
+    return {
+      outcome: toOutcome(isTimedOut, status, killer),
+      phases,
+      cpuMs,
+      peakMemoryBytes: peakMemoryBytes > ownPeakBytes() ? peakMemoryBytes : null,
+    };
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", stop);
   }
+}
+
+/** A process that has executed a program still counts the memory it had shared with us before. */
+function ownPeakBytes(): number {
+  const [, kib] = /^VmHWM:\s+(\d+)/m.exec(Deno.readTextFileSync("/proc/self/status")) ?? [];
+  return Number(kib ?? 0) * 1024;
 }
 
 function toOutcome(isTimedOut: boolean, status: number | null, signal: number | null): Outcome {

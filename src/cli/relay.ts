@@ -81,10 +81,12 @@ export class Interrupted extends Error {
 
 /** Gives the size of our terminal, or the usual one where there is none. */
 export function windowSize(): { readonly rows: number; readonly columns: number } {
+  const usual = { rows: 24, columns: 80 };
   try {
-    return Deno.consoleSize();
+    const size = Deno.consoleSize();
+    return size.rows > 0 && size.columns > 0 ? size : usual;
   } catch {
-    return { rows: 24, columns: 80 };
+    return usual;
   }
 }
 

@@ -98,6 +98,7 @@ function place(argument: Argument, means: Means): number {
     return number;
   }
   if ("names" in argument) return argument.value;
+  if ("mode" in argument) return argument.mode;
   if ("bytes" in argument) return memory.place(argument.bytes, 8);
   if ("vector" in argument) return memory.vector(argument.vector);
   if ("size" in argument) {

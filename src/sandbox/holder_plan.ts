@@ -10,7 +10,7 @@ import {
   openOwnNamespace,
   setStdio,
 } from "./process_step.ts";
-import { bytes, fd, flags, output, type Plan, type Step, step, type Struct } from "./step.ts";
+import { bytes, fd, flags, mode, output, type Plan, type Step, step, type Struct } from "./step.ts";
 
 /** How many layers a sandbox may have, its base included: mount points are made in advance. */
 export const MAX_LOWERS = 64;
@@ -175,11 +175,11 @@ function mountTmpfs(what: string, target: string, options: string): Step {
 }
 
 function makeDirectory(path: string): Step {
-  return step(`make ${path}`, "mkdirat", [CWD, path, 0o755]);
+  return step(`make ${path}`, "mkdirat", [CWD, path, mode(0o755)]);
 }
 
 function makeFile(path: string): Step {
-  return step(`make ${path}`, "mknodat", [CWD, path, S.S_IFREG | 0o666, 0]);
+  return step(`make ${path}`, "mknodat", [CWD, path, mode(S.S_IFREG | 0o666), 0]);
 }
 
 function bind(source: string, target: string): Step {

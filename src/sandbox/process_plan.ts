@@ -2,7 +2,7 @@
 import { CLONE, IOCTL, O, RLIMIT } from "../../ffi/mod.ts";
 import { CAPABILITIES, confine, dropCapabilities, hideMemory } from "./harden.ts";
 import { becomeRoot, cleanUp, cloneInside, CWD, enterHolder, setStdio } from "./process_step.ts";
-import { fd, flags, output, type Plan, type Step, step, type Vector } from "./step.ts";
+import { fd, flags, mode, output, type Plan, type Step, step, type Vector } from "./step.ts";
 
 /** A program to be started. */
 export interface Program {
@@ -73,7 +73,7 @@ export function planProcess(program: Program, facts: ProcessFacts): Plan {
       : [step("become the group", "setresgid", [gid, gid, gid])]),
     ...(facts.mapsRoot && uid === 0 ? [] : [step("become the user", "setresuid", [uid, uid, uid])]),
     ...hideMemory(),
-    step("set the umask", "umask", [0o22]),
+    step("set the umask", "umask", [mode(0o22)]),
     step(ENTER_WORKDIR, "chdir", [program.workdir]),
     ...confine(),
     ...cleanUp(),

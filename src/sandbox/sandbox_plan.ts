@@ -13,7 +13,7 @@ import {
 import { confine, dropCapabilities } from "./harden.ts";
 import type { Layout, Lower, Part } from "./layout.ts";
 import { cleanUp, cloneInside, CWD, enterHolder, executeInit, setStdio } from "./process_step.ts";
-import { type Argument, fd, flags, output, type Plan, type Step, step } from "./step.ts";
+import { type Argument, fd, flags, mode, output, type Plan, type Step, step } from "./step.ts";
 
 /** What a plan depends on beside the layout. */
 export interface PlanFacts {
@@ -161,8 +161,8 @@ function mountUpper({ upper, parts }: Layout, tree: Tree | undefined): Step[] {
   return [
     mountTmpfs("a place for what it writes", "/u", `mode=755${size}`),
     ...["/u/upper", "/u/work"].flatMap((dir) => [
-      makeDirectory(dir, 0o755),
-      ...parts.map((_, i) => makeDirectory(`${dir}/${i}`, 0o755)),
+      makeDirectory(dir),
+      ...parts.map((_, i) => makeDirectory(`${dir}/${i}`)),
     ]),
   ];
 }
@@ -213,9 +213,11 @@ function mountBind(bind: Layout["binds"][number], tree: Tree): Step[] {
   const attributes = MOUNT_ATTR.MOUNT_ATTR_NOSUID + MOUNT_ATTR.MOUNT_ATTR_NODEV +
     (isWritable ? 0 : MOUNT_ATTR.MOUNT_ATTR_RDONLY);
   return [
-    ...parents.map((path) => ({ ...makeDirectory(path, 0o755), optional: true })),
+    ...parents.map((path) => ({ ...makeDirectory(path), optional: true })),
     ...(isDirectory ? [] : [
-      step(`make ${target}`, "mknodat", [CWD, target, S.S_IFREG | 0o644, 0], { optional: true }),
+      step(`make ${target}`, "mknodat", [CWD, target, mode(S.S_IFREG | 0o644), 0], {
+        optional: true,
+      }),
     ]),
     { ...moveTree(tree, target), name: `bind "${bind.source}" to "${target}"` },
     step(`protect "${target}"`, "mount_setattr", [
@@ -242,8 +244,8 @@ function mountTmpfs(what: string, target: string, options: string): Step {
   ]);
 }
 
-function makeDirectory(path: string, mode: number): Step {
-  return step(`make ${path}`, "mkdirat", [CWD, path, mode]);
+function makeDirectory(path: string): Step {
+  return step(`make ${path}`, "mkdirat", [CWD, path, mode(0o755)]);
 }
 
 function bindOver(source: string, target: string): Step {

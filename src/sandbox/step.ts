@@ -1,5 +1,5 @@
 /** The vocabulary of plans: a step is one system call with a name, as pure data. */
-import { AT, flagNames, quote, type SyscallName } from "../../ffi/mod.ts";
+import { AT, flagNames, octal, quote, type SyscallName } from "../../ffi/mod.ts";
 
 /** A descriptor that is known by name until the plan is carried out. */
 export interface Fd {
@@ -15,6 +15,11 @@ export interface Output {
 export interface Flags {
   readonly value: number;
   readonly names: Readonly<Record<string, number>>;
+}
+
+/** The mode of a file, shown in octal. */
+export interface Mode {
+  readonly mode: number;
 }
 
 /** Bytes that the call points to. */
@@ -48,6 +53,7 @@ export type Argument =
   | Fd
   | Output
   | Flags
+  | Mode
   | Bytes
   | Vector
   | Struct;
@@ -96,6 +102,11 @@ export function flags(names: Readonly<Record<string, number>>, ...values: number
   return { value: values.reduce((sum, value) => sum + value, 0), names };
 }
 
+/** The mode of a file. */
+export function mode(value: number): Mode {
+  return { mode: value };
+}
+
 /** Text the call points to, without a NUL byte at its end. */
 export function bytes(text: string): Bytes {
   return { bytes: new TextEncoder().encode(text), shown: quote(text) };
@@ -122,6 +133,7 @@ function showArgument(argument: Argument): string {
   if ("fd" in argument) return `<${argument.fd}>`;
   if ("output" in argument) return `<${argument.output}>`;
   if ("names" in argument) return flagNames(argument.names, argument.value);
+  if ("mode" in argument) return octal(argument.mode);
   if ("vector" in argument) return argument.shown ?? `[${argument.vector.map(quote).join(", ")}]`;
   return argument.shown;
 }

@@ -10,7 +10,7 @@ import { holdLayer, type Layer, type LayerInfo, listLayers, tryLockUnused } from
 import { Lock } from "./lock.ts";
 import { type RemoveTree, removeTree } from "./remove.ts";
 import { ensureTree, treePath } from "./tree.ts";
-import { makeWorkDir, sweepWorkDirs, type WorkDir } from "./work.ts";
+import { makeWorkDir, sweepForeign, sweepWorkDirs, type WorkDir } from "./work.ts";
 
 /** The directories of a store, with their modes; the last is made last. */
 const DIRECTORIES: readonly (readonly [name: string, mode: number])[] = [
@@ -166,7 +166,7 @@ export class Store {
   /**
    * Makes the directory of one run.
    *
-   * @param parent Where, if not in the store; what the dead left there is removed first.
+   * @param parent Where, if not in the store; what our dead left there is removed first.
    * @throws {HostError} If it cannot be made.
    */
   async openRun(parent: string | null): Promise<WorkDir & AsyncDisposable> {
@@ -174,7 +174,7 @@ export class Store {
     try {
       if (parent !== null) {
         Deno.mkdirSync(parent, { recursive: true, mode: 0o711 });
-        await sweepWorkDirs(parent, this.#remove);
+        await sweepForeign(parent, this.#remove);
       }
       const work = makeWorkDir(dir, 0o711);
       return {

@@ -4,6 +4,9 @@ import { type RemoveTree, removeTree } from "./remove.ts";
 
 const SUFFIX = ".lock";
 
+/** The lock's name of a directory that `makeWorkDir` made. */
+const NAME = /^[0-9a-f]{16}\.lock$/;
+
 /** A directory of one process. */
 export interface WorkDir {
   readonly dir: string;
@@ -36,8 +39,17 @@ export function makeWorkDir(parent: string, mode: number): WorkDir {
   }
 }
 
+/** Sweeps a directory that is the caller's: only what `makeWorkDir` made for this user is touched. */
+export async function sweepForeign(parent: string, remove: RemoveTree): Promise<number> {
+  const uid = Deno.uid();
+  const ids = [...Deno.readDirSync(parent)].filter(({ name, isFile }) =>
+    isFile && NAME.test(name) && Deno.lstatSync(`${parent}/${name}`).uid === uid
+  ).map(({ name }) => name.slice(0, -SUFFIX.length));
+  return await sweepDead(parent, ids, remove);
+}
+
 /**
- * Removes what dead processes left beneath `parent`.
+ * Removes what dead processes left beneath `parent`, which is the store's own.
  *
  * @returns How many directories were removed.
  */
@@ -49,6 +61,14 @@ export async function sweepWorkDirs(
   for (const { name } of Deno.readDirSync(parent)) {
     ids.add(name.endsWith(SUFFIX) ? name.slice(0, -SUFFIX.length) : name);
   }
+  return await sweepDead(parent, ids, remove);
+}
+
+async function sweepDead(
+  parent: string,
+  ids: Iterable<string>,
+  remove: RemoveTree,
+): Promise<number> {
   let removed = 0;
   for (const id of ids) {
     using lock = Lock.tryTake(`${parent}/${id}${SUFFIX}`);

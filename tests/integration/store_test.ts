@@ -164,7 +164,7 @@ Deno.test("a layer in use cannot be removed, then it can, by the start of its ke
 Deno.test("sweep() removes what the dead left, whatever its modes, and nothing that is in use", async () => {
   using temp = tempDir();
   const { store } = prepare(temp.path);
-  const living = store.openRun();
+  const living = await store.openRun(null);
   for (const parent of ["runs", "tmp"]) {
     const dead = `${store.dir}/${parent}/0123`;
     Deno.mkdirSync(`${dead}/work/work`, { recursive: true });
@@ -177,11 +177,31 @@ Deno.test("sweep() removes what the dead left, whatever its modes, and nothing t
   assertEquals(names(`${store.dir}/tmp`), []);
   assertEquals(names(`${store.dir}/runs`).length, 2);
   assert(Deno.statSync(living.dir).isDirectory);
-  Deno.removeSync(living.dir);
-  living[Symbol.dispose]();
+  await living[Symbol.asyncDispose]();
   assertEquals(await store.sweep(), 0);
   assertClean(store);
   assert(Deno.statSync(`${temp.path}/x.tar`).isFile);
+});
+
+Deno.test("a directory of the caller's keeps all that is his when a run is kept in it", async () => {
+  using temp = tempDir();
+  const { store } = prepare(temp.path);
+  const parent = `${temp.path}/home`;
+  const dead = "0123456789abcdef";
+  for (const name of ["photos", "fedcba9876543210", dead]) {
+    Deno.mkdirSync(`${parent}/${name}`, { recursive: true });
+    Deno.writeTextFileSync(`${parent}/${name}/file`, "x");
+  }
+  for (const name of ["letter", "package.lock", `${dead}.lock`]) {
+    Deno.writeTextFileSync(`${parent}/${name}`, "x");
+  }
+  {
+    await using run = await store.openRun(parent);
+    assertEquals(run.dir.startsWith(`${parent}/`), true);
+  }
+  assertEquals(names(parent), ["fedcba9876543210", "letter", "package.lock", "photos"]);
+  assertEquals(Deno.readTextFileSync(`${parent}/photos/file`), "x");
+  assertClean(store);
 });
 
 Deno.test("eight processes that want one layer at once unpack it once", async () => {

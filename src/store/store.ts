@@ -4,6 +4,7 @@ import { basename } from "@std/path/basename";
 import { NotFoundError, UsageError } from "../errors.ts";
 import { buildLayer, type BuildTree } from "./build.ts";
 import { type ArchiveFile, DigestCache, hashArchive, readArchiveFile } from "./digest.ts";
+import { makeStore } from "./directory.ts";
 import { explainFailure } from "./failure.ts";
 import { layerKey } from "./key.ts";
 import { holdLayer, type Layer, type LayerInfo, listLayers, tryLockUnused } from "./layer.ts";
@@ -11,16 +12,6 @@ import { Lock } from "./lock.ts";
 import { type RemoveTree, removeTree } from "./remove.ts";
 import { ensureTree, treePath } from "./tree.ts";
 import { makeWorkDir, sweepForeign, sweepWorkDirs, type WorkDir } from "./work.ts";
-
-/** The directories of a store, with their modes; the last is made last. */
-const DIRECTORIES: readonly (readonly [name: string, mode: number])[] = [
-  ["layers", 0o755],
-  ["tmp", 0o755],
-  ["locks", 0o755],
-  ["digests", 0o755],
-  ["skeletons", 0o755],
-  ["runs", 0o711], // passable for mapped ids, but what others write is not listed
-];
 
 /** The layer that is wanted. */
 export interface LayerRequest {
@@ -57,10 +48,11 @@ export class Store {
    * @param dir Its directory.
    * @param options How to remove trees whose files may belong to mapped ids.
    * @throws {HostError} If it cannot be made.
+   * @throws {UsageError} If the directory holds other things.
    */
   static open(dir: string, options: { readonly remove?: RemoveTree } = {}): Store {
     try {
-      if (!isDirectory(`${dir}/${DIRECTORIES.at(-1)![0]}`)) makeDirectories(dir);
+      makeStore(dir);
     } catch (error) {
       throw explainFailure(dir, error);
     }
@@ -243,26 +235,5 @@ function moveUnused(layer: string, to: string): void {
     Deno.renameSync(layer, to);
   } finally {
     close(fd);
-  }
-}
-
-function makeDirectories(dir: string): void {
-  Deno.mkdirSync(dir, { recursive: true, mode: 0o755 });
-  for (const [name, mode] of DIRECTORIES) {
-    try {
-      Deno.mkdirSync(`${dir}/${name}`);
-      Deno.chmodSync(`${dir}/${name}`, mode); // whatever the umask
-    } catch (error) {
-      if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
-    }
-  }
-}
-
-function isDirectory(path: string): boolean {
-  try {
-    return Deno.statSync(path).isDirectory;
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    return false;
   }
 }

@@ -204,6 +204,27 @@ Deno.test("a directory of the caller's keeps all that is his when a run is kept 
   assertClean(store);
 });
 
+Deno.test("a directory that holds other files is no store, and stays as it is", () => {
+  using temp = tempDir();
+  for (const name of ["runs", "tmp"]) {
+    const dir = `${temp.path}/${name}`;
+    Deno.mkdirSync(`${dir}/${name}/precious`, { recursive: true });
+    const { message } = assertThrows(() => Store.open(dir), UsageError);
+    assertStringIncludes(message, `Cannot use "${dir}" as store: it holds other files. Give a new`);
+    assertEquals(names(dir), [name]);
+    assertEquals(names(`${dir}/${name}`), ["precious"]);
+  }
+});
+
+Deno.test("a store whose making was interrupted is made whole", () => {
+  using temp = tempDir();
+  Deno.mkdirSync(`${temp.path}/store/layers`, { recursive: true });
+  Deno.mkdirSync(`${temp.path}/store/tmp`);
+  const { dir } = Store.open(`${temp.path}/store`);
+  assertEquals(names(dir), ["digests", "layers", "locks", "runs", "skeletons", "tmp"]);
+  assertEquals(Deno.lstatSync(`${dir}/runs`).mode! & 0o777, 0o711);
+});
+
 Deno.test("eight processes that want one layer at once unpack it once", async () => {
   using temp = tempDir();
   const { store, archive } = prepare(temp.path);

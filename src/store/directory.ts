@@ -1,0 +1,51 @@
+/** The directories that a store is made of, and the proof that a directory is one. */
+import { UsageError } from "../errors.ts";
+
+/** The directories of a store, with their modes, in the order of their making. */
+const DIRECTORIES: readonly (readonly [name: string, mode: number])[] = [
+  ["layers", 0o755],
+  ["tmp", 0o755],
+  ["locks", 0o755],
+  ["digests", 0o755],
+  ["skeletons", 0o755],
+  ["runs", 0o711], // passable for mapped ids, but what others write is not listed
+];
+
+/**
+ * Makes the directories of a store, those that are not there yet. A directory that holds other things
+ * is refused: what a store finds in its `tmp` and `runs` it removes.
+ *
+ * @throws {UsageError} If the directory is neither a store nor empty.
+ */
+export function makeStore(dir: string): void {
+  if (isStore(dir)) return;
+  Deno.mkdirSync(dir, { recursive: true, mode: 0o755 });
+  const found = new Set([...Deno.readDirSync(dir)].map(({ name }) => name));
+  const isBegun = DIRECTORIES.slice(0, found.size).every(([name]) => found.has(name));
+  if (!isBegun && !isStore(dir)) {
+    throw new UsageError(`Cannot use ${JSON.stringify(dir)} as store: it holds other files`, {
+      remedy: "Give a new or an empty directory with --store DIR or MINISANDBOX_STORE.",
+    });
+  }
+  for (const [name, mode] of DIRECTORIES) {
+    try {
+      Deno.mkdirSync(`${dir}/${name}`);
+      Deno.chmodSync(`${dir}/${name}`, mode); // whatever the umask
+    } catch (error) {
+      if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+    }
+  }
+}
+
+function isStore(dir: string): boolean {
+  return DIRECTORIES.every(([name]) => isDirectory(`${dir}/${name}`));
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return Deno.statSync(path).isDirectory;
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    return false;
+  }
+}

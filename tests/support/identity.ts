@@ -1,0 +1,12 @@
+/** Who runs the tests: what a sandbox can do depends on it. */
+import { type Identity, probeHost } from "../../src/sandbox/mod.ts";
+
+/** Tells how the ids of this user's sandboxes come about. */
+export function identity(): Identity["kind"] {
+  return probeHost().identity.kind;
+}
+
+/** Gives the part of a test's definition that leaves it to users of these kinds. */
+export function onlyAs(...kinds: readonly Identity["kind"][]): { readonly ignore: boolean } {
+  return { ignore: !kinds.includes(identity()) };
+}

@@ -1,0 +1,61 @@
+/** What a test needs of this machine: without it the test is skipped, or fails where it must run. */
+
+/** Says whether this machine has each thing that a test may need. */
+const PROBES = {
+  cc: () => isInstalled("gcc"),
+  "aarch64-cc": () => isInstalled("aarch64-linux-gnu-gcc"),
+  as: () => isInstalled("as"),
+  "aarch64-as": () => isInstalled("aarch64-linux-gnu-as"),
+  bwrap: () => isInstalled("bwrap"),
+  git: () => isInstalled("git"),
+  python3: () => isInstalled("python3"),
+  // A Python can lack pip and venv: Debian packs them apart.
+  venv: () => succeeds("python3", "-c", "import ensurepip, venv"),
+  script: () => isInstalled("script"),
+  unshare: () => isInstalled("unshare"),
+  userns: () => succeeds("unshare", "--user", "--map-root-user", "true"),
+} as const satisfies Record<string, () => boolean>;
+
+/** A thing that a test may need. */
+export type Requirement = keyof typeof PROBES;
+
+const found = new Map<Requirement, boolean>();
+
+/**
+ * Gives the part of a test's definition that skips it where something is missing. With `MUST_RUN=1` a
+ * failing test stands for each missing thing.
+ */
+export function requires(...needs: readonly Requirement[]): { readonly ignore: boolean } {
+  return { ignore: !needs.map(has).every((isThere) => isThere) };
+}
+
+function has(need: Requirement): boolean {
+  const known = found.get(need);
+  if (known !== undefined) return known;
+  const isThere = PROBES[need]();
+  found.set(need, isThere);
+  if (!isThere && Deno.env.get("MUST_RUN") === "1") {
+    Deno.test(`this machine has ${need}, which tests must have`, () => {
+      throw new Error(`Cannot find ${need}. Install what .ci/run installs.`);
+    });
+  }
+  return isThere;
+}
+
+function isInstalled(program: string): boolean {
+  return (Deno.env.get("PATH") ?? "").split(":").some((dir) => {
+    try {
+      return Deno.statSync(`${dir}/${program}`).isFile;
+    } catch {
+      return false;
+    }
+  });
+}
+
+function succeeds(program: string, ...args: readonly string[]): boolean {
+  try {
+    return new Deno.Command(program, { args: [...args] }).outputSync().success;
+  } catch {
+    return false;
+  }
+}

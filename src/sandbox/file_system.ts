@@ -13,3 +13,11 @@ const NAMES: Readonly<Record<number, string>> = {
 export function fileSystemOf(path: string): string {
   return NAMES[statfs(path).type] ?? "disk";
 }
+
+/** Gives the bytes free for a user, and the files he can make; null where no number bounds them. */
+export function freeSpace(
+  path: string,
+): { readonly bytes: number; readonly files: number | null } {
+  const { freeBytes, freeFiles } = statfs(path);
+  return { bytes: freeBytes, files: freeFiles };
+}

@@ -1,7 +1,7 @@
 /** What this host is and can do, as far as plans depend on it. */
 import { getrlimit, RLIMIT, setrlimit } from "../../ffi/mod.ts";
 import { HostError } from "../errors.ts";
-import { chooseIdentity, type Identity } from "./identity.ts";
+import { chooseIdentity, type Identity, type IdentityFacts } from "./identity.ts";
 import type { HiddenPath } from "./sandbox_plan.ts";
 
 /** The facts about this host that plans are made from. */
@@ -29,20 +29,11 @@ const HIDDEN = [
  * @throws {HostError} If /proc is not there.
  */
 export function probeHost(): Host {
-  const uid = Deno.uid()!;
-  const gid = Deno.gid()!;
+  const facts = readIdentityFacts();
   return {
-    uid,
-    gid,
-    identity: chooseIdentity({
-      uid,
-      gid,
-      userName: findUserName(uid),
-      subuid: readOptional("/etc/subuid"),
-      subgid: readOptional("/etc/subgid"),
-      uidMap: readProc("self/uid_map"),
-      hasNewuidmap: isOnPath("newuidmap") && isOnPath("newgidmap"),
-    }),
+    uid: facts.uid,
+    gid: facts.gid,
+    identity: chooseIdentity(facts),
     lastCapability: Number(readProc("sys/kernel/cap_last_cap", "40")),
     hidden: HIDDEN.flatMap((name) => {
       const info = stat(`/proc/${name}`);
@@ -50,6 +41,24 @@ export function probeHost(): Host {
     }),
     coreLimit: readProc("sys/kernel/core_pattern", "|").startsWith("|") ? 1 : 0,
     openFiles: openFileLimits(),
+  };
+}
+
+/**
+ * Reads what the identity depends on.
+ *
+ * @throws {HostError} If /proc is not there.
+ */
+export function readIdentityFacts(): IdentityFacts {
+  const uid = Deno.uid()!;
+  return {
+    uid,
+    gid: Deno.gid()!,
+    userName: findUserName(uid),
+    subuid: readOptional("/etc/subuid"),
+    subgid: readOptional("/etc/subgid"),
+    uidMap: readProc("self/uid_map"),
+    hasNewuidmap: isOnPath("newuidmap") && isOnPath("newgidmap"),
   };
 }
 

@@ -1,19 +1,35 @@
 /** Engine: one sandbox, from wish to end. */
 export { generatedEtc } from "./base/etc.ts";
 export { cutHostTree, type HostTree, listDirectory } from "./base/host_tree.ts";
-export { parseMountPoints } from "./base/mount_point.ts";
+export { holdsMount, parseMountPoints } from "./base/mount_point.ts";
 export { giveTree, hostRootState, makeHostRoot, makeSite, type Site } from "./base/root_tree.ts";
 export { readFileBeneath } from "./base/root_file.ts";
 export { makeSkeleton, skeletonState } from "./base/skeleton.ts";
 export { Engine } from "./engine.ts";
 export { planFacts, processFacts } from "./facts.ts";
-export { fileSystemOf } from "./file_system.ts";
+export { fileSystemOf, freeSpace } from "./file_system.ts";
 export { CAPABILITIES } from "./harden.ts";
 export { planHolder, planIdMaps, planNamespaces, planPair } from "./holder_plan.ts";
-export { type Host, isOnPath, probeHost } from "./host.ts";
-export { type Identity, type IdExtent, isMapped, nestedExtents, toMapText } from "./identity.ts";
+export { type Host, isOnPath, probeHost, readIdentityFacts } from "./host.ts";
+export {
+  chooseIdentity,
+  type Identity,
+  type IdentityFacts,
+  type IdExtent,
+  isMapped,
+  nestedExtents,
+  toMapText,
+} from "./identity.ts";
 export type { Bind, Layout, Lower, Part, Upper } from "./layout.ts";
 export { Process } from "./process.ts";
+export {
+  type Answer,
+  findMissingCalls,
+  type NamespaceKind,
+  probeMemoryXattr,
+  probeNamespaces,
+  probeSeccomp,
+} from "./probe.ts";
 export { planProcess, type Program } from "./process_plan.ts";
 export { type Pty, Sandbox, type Stdio } from "./sandbox.ts";
 export { planSandbox } from "./sandbox_plan.ts";

@@ -3,8 +3,12 @@
  * makes every directory ours to change, so that files can be made, replaced and removed in an
  * overlay by a user to whom the host's owners do not exist.
  */
+import { AT, close, O, openAt, setXattr } from "../../../ffi/mod.ts";
 
-/** Makes the directories of `source` in `target`, which is there; unreadable ones are left out. */
+/**
+ * Makes the directories of `source` in `target`, which is there. One that is closed to us, such as
+ * /root, becomes an empty one of ours that hides it.
+ */
 export function makeSkeleton(source: string, target: string): void {
   const umask = Deno.umask(0);
   try {
@@ -30,10 +34,20 @@ function copyDirectories(source: string, target: string): void {
   for (const name of childDirectories(source)) {
     const from = `${source}/${name}`;
     const mode = Deno.lstatSync(from).mode! & 0o7777;
-    if ((mode & 0o005) !== 0o005) continue; // not ours to look into, so not ours to change
     const to = `${target}/${name}`;
     Deno.mkdirSync(to, { mode: mode | 0o700 });
-    copyDirectories(from, to);
+    if ((mode & 0o005) === 0o005) copyDirectories(from, to);
+    else makeOpaque(to);
+  }
+}
+
+/** Tells overlayfs to show nothing from below (its documentation, "userxattr"). */
+function makeOpaque(path: string): void {
+  const fd = openAt(AT.AT_FDCWD, path, O.O_DIRECTORY | O.O_CLOEXEC);
+  try {
+    setXattr(fd, "user.overlay.opaque", new TextEncoder().encode("y"));
+  } finally {
+    close(fd);
   }
 }
 

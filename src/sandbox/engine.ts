@@ -54,9 +54,8 @@ const READY_MS = 10_000;
 export class Engine implements Disposable {
   readonly host: Host;
   readonly #memory = new Memory(PLAN_BYTES);
-  readonly #fds: Record<string, number> = {};
+  #fds: Record<string, number> = {};
   readonly #pairs: Pair[] = [];
-  #owner = -1;
   #ready = -1;
   #holderPid = 0;
 
@@ -90,7 +89,7 @@ export class Engine implements Disposable {
     // A pair of sockets and not a pipe: what init reads cannot be opened for writing from inside.
     const alive = socketPair();
     fds["alive"] = alive.reader;
-    this.#owner = alive.writer;
+    fds["owner"] = alive.writer;
     const ready = pipe(O.O_CLOEXEC);
     fds["ready"] = ready.writer;
     this.#ready = ready.reader;
@@ -221,10 +220,11 @@ export class Engine implements Disposable {
   /** Ends the holder, and with it every sandbox. */
   [Symbol.dispose](): void {
     for (const pair of this.#pairs.splice(0)) pair[Symbol.dispose]();
-    if (this.#owner >= 0) closeQuietly(this.#owner, this.#ready);
+    const fds = Object.values(this.#fds).concat(this.#ready);
+    this.#fds = {};
+    this.#ready = -1;
+    closeQuietly(...fds.filter((fd) => fd >= 0));
     if (this.#holderPid > 0) endChild(this.#holderPid);
-    closeQuietly(...Object.values(this.#fds));
-    this.#owner = -1;
     this.#holderPid = 0;
   }
 }

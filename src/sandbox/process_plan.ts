@@ -1,7 +1,15 @@
 /** Plans a process in a running sandbox: from outside to its first instruction, as data. */
 import { CLONE, IOCTL, O, RLIMIT } from "../../ffi/mod.ts";
 import { CAPABILITIES, confine, dropCapabilities, hideMemory } from "./harden.ts";
-import { becomeRoot, cleanUp, cloneInside, CWD, enterHolder, setStdio } from "./process_step.ts";
+import {
+  becomeRoot,
+  cleanUp,
+  cloneInside,
+  CWD,
+  enterHolder,
+  leaveOwner,
+  setStdio,
+} from "./process_step.ts";
 import { fd, flags, mode, output, type Plan, type Step, step, type Vector } from "./step.ts";
 
 /** A program to be started. */
@@ -53,6 +61,7 @@ export const ENTER_WORKDIR = "enter the working directory";
 export function planProcess(program: Program, facts: ProcessFacts): Plan {
   const { uid, gid, groups } = program;
   return [
+    ...leaveOwner(),
     ...enterHolder(false),
     enterInit(...NAMESPACES),
     step("enter the sandbox's user namespace", "setns", [

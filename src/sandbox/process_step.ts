@@ -16,6 +16,14 @@ import {
 /** The working directory, as the `*at` calls know it. */
 export const CWD = AT.AT_FDCWD;
 
+/**
+ * Drops the copy of what tells sandboxes that their owner lives: a child that a program inside has
+ * stopped must not keep it open when the owner is gone.
+ */
+export function leaveOwner(): Plan {
+  return [step("let go of the owner's end", "close", [fd("owner")])];
+}
+
 /** Enters the holder's user namespace and becomes its root, without supplementary groups. */
 export function enterHolder(canSetGroups: boolean): Plan {
   return [

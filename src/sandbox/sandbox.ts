@@ -43,7 +43,7 @@ export class Sandbox {
   readonly #pair: Pair;
   readonly #init: number;
   readonly #processes = new Set<Process>();
-  #isClosed = false;
+  #closing: Promise<void> | undefined;
 
   constructor(engine: Engine, pair: Pair, initPid: number) {
     this.#engine = engine;
@@ -122,9 +122,12 @@ export class Sandbox {
   }
 
   /** Ends every process inside at once and waits until none is left. Twice is harmless. */
-  async close(): Promise<void> {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
+  close(): Promise<void> {
+    this.#closing ??= this.#end();
+    return this.#closing;
+  }
+
+  async #end(): Promise<void> {
     try {
       pidfdSendSignal(this.#init, SIGNAL.SIGKILL);
     } catch (error) {
@@ -153,12 +156,15 @@ export class Sandbox {
 
   #toError(running: Running): Error {
     const refusal = running.refusal()!;
-    if (isErrno(refusal.error, "ESRCH")) return new GoneError("Cannot enter the sandbox: it ended");
+    // The kernel says so of a pid namespace whose init has ended, whether entered or cloned into.
+    if (isErrno(refusal.error, "ESRCH", "ENOMEM")) {
+      return new GoneError("Cannot enter the sandbox: it ended");
+    }
     return toSetupError(refusal);
   }
 
   #mustBeOpen(): void {
-    if (this.#isClosed) throw new GoneError("Cannot use the sandbox: it is closed");
+    if (this.#closing !== undefined) throw new GoneError("Cannot use the sandbox: it is closed");
   }
 }
 

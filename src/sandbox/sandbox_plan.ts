@@ -12,7 +12,15 @@ import {
 } from "../../ffi/mod.ts";
 import { confine, dropCapabilities } from "./harden.ts";
 import type { Layout, Lower, Part } from "./layout.ts";
-import { cleanUp, cloneInside, CWD, enterHolder, executeInit, setStdio } from "./process_step.ts";
+import {
+  cleanUp,
+  cloneInside,
+  CWD,
+  enterHolder,
+  executeInit,
+  leaveOwner,
+  setStdio,
+} from "./process_step.ts";
 import { type Argument, fd, flags, mode, output, type Plan, type Step, step } from "./step.ts";
 
 /** What a plan depends on beside the layout. */
@@ -64,6 +72,7 @@ export function planSandbox(layout: Layout, facts: PlanFacts): Plan {
     flags(CLONE, CLONE.CLONE_NEWNS),
   ]);
   return [
+    ...leaveOwner(),
     ...(facts.isRoot ? [...opens, ...intoHolder] : [...intoHolder, intoHost, ...opens]),
     step("enter the template", "setns", [fd("template"), flags(CLONE, CLONE.CLONE_NEWNS)]),
     step("make the sandbox's namespaces", "unshare", [

@@ -185,14 +185,25 @@ export function setXattr(fd: number, name: CString, value: Uint8Array<ArrayBuffe
   );
 }
 
-/** Wraps `statfs(2)`: the file system's type (`MAGIC`) and the bytes free for a user. */
-export function statfs(path: string): { readonly type: number; readonly freeBytes: number } {
+/** What `statfs(2)` tells of a file system. */
+export interface FileSystemStatus {
+  /** Its type (`MAGIC`). */
+  readonly type: number;
+  /** The bytes free for a user. */
+  readonly freeBytes: number;
+  /** The files that can still be made; null where no number bounds them. */
+  readonly freeFiles: number | null;
+}
+
+/** Wraps `statfs(2)`. @throws {SyscallError} If refused. */
+export function statfs(path: string): FileSystemStatus {
   const struct = new BigInt64Array(STATFS.size / 8);
   retry(() => libc.statfs(cstr(path), struct), () => `statfs(${quote(path)})`);
   const field = (offset: number) => Number(struct[offset / 8]!);
   return {
     type: field(STATFS.f_type) >>> 0,
     freeBytes: field(STATFS.f_bsize) * field(STATFS.f_bavail),
+    freeFiles: field(STATFS.f_files) === 0 ? null : field(STATFS.f_ffree),
   };
 }
 

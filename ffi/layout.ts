@@ -31,7 +31,14 @@ export const SECCOMP_DATA = { nr: 0, arch: 4, args: 16 } as const;
 export const SIGACTION = { size: 32 } as const;
 
 /** `struct statfs` (statfs(2)). */
-export const STATFS = { size: 120, f_type: 0, f_bsize: 8, f_bavail: 32 } as const;
+export const STATFS = {
+  size: 120,
+  f_type: 0,
+  f_bsize: 8,
+  f_bavail: 32,
+  f_files: 40,
+  f_ffree: 48,
+} as const;
 
 /** `struct statx` (statx(2)); each time is 8 bytes of seconds and 4 of nanoseconds. */
 export const STATX = {

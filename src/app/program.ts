@@ -4,7 +4,8 @@ import type { Program } from "../sandbox/mod.ts";
 import type { SandboxSpec } from "./spec.ts";
 import type { User } from "./user.ts";
 
-const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/** Where commands are looked for inside. */
+export const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /**
  * Makes the program.

@@ -112,5 +112,19 @@ function findUserName(uid: number): string | null {
 /** Says whether a program is in one of the directories of PATH, or where it usually lies. */
 export function isOnPath(name: string): boolean {
   const path = `${Deno.env.get("PATH") ?? ""}:/usr/bin:/bin`;
-  return path.split(":").some((dir) => dir !== "" && stat(`${dir}/${name}`)?.isFile === true);
+  return findProgram(name, path.split(":")) !== null;
+}
+
+/** Finds a program in the first of these directories that has it; null if none does. */
+export function findProgram(name: string, directories: readonly string[]): string | null {
+  const paths = directories.filter((dir) => dir !== "").map((dir) => `${dir}/${name}`);
+  return paths.find(isFile) ?? null;
+}
+
+function isFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
 }

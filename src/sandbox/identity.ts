@@ -38,16 +38,21 @@ const ROOT_COUNT = 65536;
 /** Where they lie on the host: above what distributions give to users and containers. */
 const ROOT_BASE = 2_000_000_000;
 
-/** Chooses the identity: for root an unprivileged range, else subordinate ids, else the own id. */
+/**
+ * Chooses the identity: for root an unprivileged range, else subordinate ids, else the own id. Root
+ * of a user namespace of one id is a user like others.
+ */
 export function chooseIdentity(facts: IdentityFacts): Identity {
   const { uid, gid } = facts;
-  if (uid === 0) {
-    const range = [rootRange(facts.uidMap)];
+  const own = parseMap(facts.uidMap);
+  const hasOneId = own.length === 1 && own[0]!.count === 1;
+  if (uid === 0 && !hasOneId) {
+    const range = [rootRange(own)];
     return { kind: "root", uids: range, gids: range };
   }
   const subuid = subordinate(facts.subuid, facts);
   const subgid = subordinate(facts.subgid, facts);
-  if (facts.hasNewuidmap && subuid !== null && subgid !== null) {
+  if (!hasOneId && facts.hasNewuidmap && subuid !== null && subgid !== null) {
     return {
       kind: "subordinate",
       uids: [{ inside: 0, outside: uid, count: 1 }, { inside: 1, ...subuid }],
@@ -88,8 +93,7 @@ export function parseMap(text: string): IdExtent[] {
 }
 
 /** In a container of few ids, the upper half of its largest run serves. */
-function rootRange(uidMap: string): IdExtent {
-  const own = parseMap(uidMap);
+function rootRange(own: readonly IdExtent[]): IdExtent {
   const fits = own.some((it) =>
     it.inside <= ROOT_BASE && it.inside + it.count >= ROOT_BASE + ROOT_COUNT
   );

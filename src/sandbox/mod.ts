@@ -10,7 +10,7 @@ export { planFacts, processFacts } from "./facts.ts";
 export { fileSystemOf, freeSpace } from "./file_system.ts";
 export { CAPABILITIES } from "./harden.ts";
 export { planHolder, planIdMaps, planNamespaces, planPair } from "./holder_plan.ts";
-export { type Host, isOnPath, probeHost, readIdentityFacts } from "./host.ts";
+export { findProgram, type Host, probeHost, readIdentityFacts } from "./host.ts";
 export {
   chooseIdentity,
   type Identity,

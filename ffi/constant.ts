@@ -52,9 +52,14 @@ export const S = {
   S_IFIFO: 0o010000,
   S_IFCHR: 0o020000,
   S_IFDIR: 0o040000,
+  S_IFBLK: 0o060000,
   S_IFREG: 0o100000,
   S_IFLNK: 0o120000,
+  S_IFSOCK: 0o140000,
 } as const;
+
+/** Where `lseek(2)` counts from, or what it looks for. */
+export const SEEK = { SEEK_SET: 0, SEEK_CUR: 1, SEEK_END: 2, SEEK_DATA: 3, SEEK_HOLE: 4 } as const;
 
 /** Namespaces and sharing, for `clone(2)`, `unshare(2)` and `setns(2)`. */
 export const CLONE = {

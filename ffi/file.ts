@@ -1,5 +1,5 @@
 /** Wrappers of the calls on files and descriptors, one call each. */
-import { AT, F, LOCK, O, RESOLVE, SOCKET } from "./constant.ts";
+import { AT, F, LOCK, O, RESOLVE, SEEK, SOCKET } from "./constant.ts";
 import { check, retry, SyscallError } from "./errno.ts";
 import { OPEN_HOW, STATFS } from "./layout.ts";
 import { libc } from "./libc.ts";
@@ -172,17 +172,17 @@ export function ftruncate(fd: number, length: number): void {
   retry(() => libc.ftruncate(fd, BigInt(length)), () => `ftruncate(${fd}, ${length})`);
 }
 
+/** Wraps `lseek(2)` and gives the new offset. @throws {SyscallError} If refused, ENXIO for no data. */
+export function seek(fd: number, offset: number, whence: number): number {
+  return check(
+    libc.lseek(fd, BigInt(offset), whence),
+    () => `lseek(${fd}, ${offset}, ${flagNames(SEEK, whence)})`,
+  );
+}
+
 /** Wraps `syncfs(2)`: writes out the file system that a descriptor lies on. @throws {SyscallError} */
 export function syncfs(fd: number): void {
   check(libc.syncfs(fd), () => `syncfs(${fd})`);
-}
-
-/** Wraps `fsetxattr(2)`. @throws {SyscallError} If refused. */
-export function setXattr(fd: number, name: CString, value: Uint8Array<ArrayBuffer>): void {
-  check(
-    libc.fsetxattr(fd, cstr(name), value, BigInt(value.length), 0),
-    () => `fsetxattr(${fd}, ${quote(name)}, …, ${value.length}, 0)`,
-  );
 }
 
 /** What `statfs(2)` tells of a file system. */

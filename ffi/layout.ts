@@ -52,6 +52,11 @@ export const STATX = {
   stx_blocks: 48,
   stx_ctime: 96,
   stx_mtime: 112,
+  stx_rdev_major: 128,
+  stx_rdev_minor: 132,
   stx_dev_major: 136,
   stx_dev_minor: 140,
 } as const;
+
+/** `struct dirent64` (getdents64(2)): the name ends at a NUL. */
+export const DIRENT64 = { d_reclen: 16, d_type: 18, d_name: 19 } as const;

@@ -69,6 +69,16 @@ const rows = {
   // int syncfs(int fd);
   syncfs: { parameters: ["i32"], result: "i32" },
   syncfs_async: { name: "syncfs", parameters: ["i32"], result: "i32", nonblocking: true },
+  // off_t lseek(int fd, off_t offset, int whence);
+  lseek: { parameters: ["i32", "i64", "i32"], result: "i64" },
+  // ssize_t getdents64(int fd, void *dirp, size_t count);
+  getdents64: { parameters: ["i32", "buffer", "usize"], result: "isize" },
+  // ssize_t readlinkat(int dirfd, const char *pathname, char *buf, size_t bufsiz);
+  readlinkat: { parameters: ["i32", "buffer", "buffer", "usize"], result: "isize" },
+  // ssize_t flistxattr(int fd, char *list, size_t size);
+  flistxattr: { parameters: ["i32", "buffer", "usize"], result: "isize" },
+  // ssize_t fgetxattr(int fd, const char *name, void *value, size_t size);
+  fgetxattr: { parameters: ["i32", "buffer", "buffer", "usize"], result: "isize" },
   // int fsetxattr(int fd, const char *name, const void *value, size_t size, int flags);
   fsetxattr: { parameters: ["i32", "buffer", "buffer", "usize", "i32"], result: "i32" },
   // int lsetxattr(const char *path, const char *name, const void *value, size_t size, int flags);
@@ -77,6 +87,8 @@ const rows = {
   statfs: { parameters: ["buffer", "buffer"], result: "i32" },
   // int kill(pid_t pid, int sig);
   kill: { parameters: ["i32", "i32"], result: "i32" },
+  // sighandler_t signal(int signum, sighandler_t handler);
+  signal: { parameters: ["i32", "u64"], result: "i64" },
   // pid_t wait4(pid_t pid, int *wstatus, int options, struct rusage *rusage);
   wait4: { parameters: ["i32", "buffer", "i32", "buffer"], result: "i32" },
   // int prctl(int option, unsigned long arg2, arg3, arg4, arg5);

@@ -14,6 +14,8 @@ export interface FileStatus {
   readonly inode: bigint;
   /** Its type and permissions. */
   readonly mode: number;
+  /** Which device it stands for, `major:minor`; `0:0` if it is none. */
+  readonly special: string;
   /** The number of its names. */
   readonly links: number;
   /** Its owner. */
@@ -73,6 +75,7 @@ function statx(dirfd: number, path: CString, flags: number): FileStatus {
   return {
     device: `${uint32(STATX.stx_dev_major)}:${uint32(STATX.stx_dev_minor)}`,
     inode: view.getBigUint64(STATX.stx_ino, true),
+    special: `${uint32(STATX.stx_rdev_major)}:${uint32(STATX.stx_rdev_minor)}`,
     mode: view.getUint16(STATX.stx_mode, true),
     links: uint32(STATX.stx_nlink),
     uid: uint32(STATX.stx_uid),

@@ -1,5 +1,7 @@
 /** The one door to the kernel. */
+export * from "./attribute.ts";
 export * from "./constant.ts";
+export { readDirectory, readLinkAt } from "./directory.ts";
 export * from "./errno.ts";
 export * from "./file.ts";
 export * from "./layout.ts";

@@ -14,6 +14,7 @@ const GROUPS: readonly (readonly [group: string, values: Values, ...includes: st
   ["STATX_MASK", constant.STATX_MASK, "linux/stat.h"],
   ["RESOLVE", constant.RESOLVE, "linux/openat2.h"],
   ["S", constant.S, "linux/stat.h"],
+  ["SEEK", constant.SEEK, "unistd.h"],
   ["CLONE", constant.CLONE, "linux/sched.h"],
   ["MS", constant.MS, "linux/mount.h"],
   ["MNT", constant.MNT, "sys/mount.h"],

@@ -21,6 +21,7 @@ const STRUCTS: Readonly<
   SECCOMP_DATA: ["struct seccomp_data", "linux/seccomp.h"],
   SIGACTION: ["struct sigaction", "linux/signal.h"], // the kernel's, not libc's
   STATFS: ["struct statfs", "sys/vfs.h"],
+  DIRENT64: ["struct dirent64", "dirent.h"],
   STATX: ["struct statx", "linux/stat.h"],
 };
 

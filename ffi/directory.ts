@@ -1,0 +1,43 @@
+/** Wrappers of the calls that read what directories and links hold, one call each. */
+import { check } from "./errno.ts";
+import { DIRENT64 } from "./layout.ts";
+import { libc } from "./libc.ts";
+import { cstr, type CString, quote } from "./text.ts";
+
+const scratch = new Uint8Array(65536);
+const view = new DataView(scratch.buffer);
+
+/**
+ * Wraps `getdents64(2)`: the next names of a directory, as text with one character a byte, without
+ * `.` and `..`; null at the end.
+ *
+ * @throws {SyscallError} If refused.
+ */
+export function readDirectory(fd: number): string[] | null {
+  const length = check(
+    libc.getdents64(fd, scratch, BigInt(scratch.length)),
+    () => `getdents64(${fd}, …, ${scratch.length})`,
+  );
+  if (length === 0) return null;
+  const names: string[] = [];
+  for (let at = 0; at < length; at += view.getUint16(at + DIRENT64.d_reclen, true)) {
+    const start = at + DIRENT64.d_name;
+    const name = byteText(scratch.subarray(start, scratch.indexOf(0, start)));
+    if (name !== "." && name !== "..") names.push(name);
+  }
+  return names;
+}
+
+/** Wraps `readlinkat(2)`: the target's bytes. @throws {SyscallError} If refused. */
+export function readLinkAt(dirfd: number, path: CString): Uint8Array<ArrayBuffer> {
+  const name = cstr(path);
+  const length = check(
+    libc.readlinkat(dirfd, name, scratch, BigInt(scratch.length)),
+    () => `readlinkat(${dirfd}, ${quote(path)}, …, ${scratch.length})`,
+  );
+  return scratch.slice(0, length);
+}
+
+function byteText(bytes: Uint8Array): string {
+  return String.fromCharCode(...bytes);
+}

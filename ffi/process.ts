@@ -23,6 +23,11 @@ export function kill(pid: number, signal: number): void {
   check(libc.kill(pid, signal), () => `kill(${pid}, ${signal})`);
 }
 
+/** Wraps `signal(2)` with SIG_DFL: the signal does to us what it does to a new program. */
+export function resetSignal(signal: number): void {
+  check(libc.signal(signal, 0n), () => `signal(${signal}, SIG_DFL)`);
+}
+
 /** Wraps `pidfd_open(2)`. @throws {SyscallError} If there is no such process. */
 export function pidfdOpen(pid: number): number {
   return check(libc.pidfd_open(BigInt(NR.pidfd_open), BigInt(pid), 0n), () => `pidfd_open(${pid})`);

@@ -53,7 +53,7 @@ export async function planRun(node: Node, spec: SandboxSpec): Promise<PlanSectio
     section("make a user and a network namespace", planPair(canSetGroups)),
     section("map its ids", planIdMaps("PID", { ...maps, canSetGroups })),
     section("make the sandbox", planSandbox(layout, planFacts(host))),
-    section("start the command", planProcess(program, processFacts(host, user))),
+    section("start the command", planProcess(program, processFacts(host, user, spec.network))),
   ];
 }
 

@@ -12,7 +12,7 @@ import {
 } from "../../ffi/mod.ts";
 import { SetupError } from "../errors.ts";
 import { remedyFor } from "./remedy.ts";
-import { type Argument, type Plan, showCall, type Step } from "./step.ts";
+import { type Argument, type Plan, showCall, type Step, type Vector } from "./step.ts";
 
 /** A step that the kernel refused. */
 export interface Refusal {
@@ -40,6 +40,9 @@ export interface Means {
   readonly flags?: number;
 }
 
+/** Means, and where each vector was placed. */
+type Encoding = Means & { readonly vectors: Map<Vector, number> };
+
 /**
  * Starts a plan in a process of its own and returns when that process has executed or ended.
  *
@@ -47,8 +50,9 @@ export interface Means {
  */
 export function carryOut(plan: Plan, means: Means): Running {
   const outputs = new Map<string, number>();
+  const encoding = { ...means, vectors: new Map<Vector, number>() };
   const table = plan.map((step, index) => {
-    const entry = encode(step, means, outputs);
+    const entry = encode(step, encoding, outputs);
     if (step.output !== undefined) outputs.set(step.output, index);
     return entry;
   });
@@ -75,7 +79,7 @@ export function toSetupError({ step, error }: Refusal): SetupError {
   );
 }
 
-function encode(step: Step, means: Means, outputs: ReadonlyMap<string, number>): TableEntry {
+function encode(step: Step, means: Encoding, outputs: ReadonlyMap<string, number>): TableEntry {
   const flags = (step.optional === true ? ENTRY_FLAG.ignoreError : 0) |
     (step.endsParent === true ? ENTRY_FLAG.endIfPositive : 0);
   const args = step.args.map((argument) => {
@@ -87,8 +91,17 @@ function encode(step: Step, means: Means, outputs: ReadonlyMap<string, number>):
   return { number: NR[step.call], args, flags };
 }
 
+/** Places a vector once, however many steps take it: arguments and variables may be megabytes. */
+function placeVector(argument: Vector, { memory, vectors }: Encoding): number {
+  const known = vectors.get(argument);
+  if (known !== undefined) return known;
+  const address = memory.vector(argument.vector);
+  vectors.set(argument, address);
+  return address;
+}
+
 /** Gives the number that stands for an argument, after placing what it points to. */
-function place(argument: Argument, means: Means): number {
+function place(argument: Argument, means: Encoding): number {
   const { memory, fds } = means;
   if (typeof argument === "number") return argument;
   if (typeof argument === "string" || argument === null) return memory.string(argument);
@@ -100,7 +113,7 @@ function place(argument: Argument, means: Means): number {
   if ("names" in argument) return argument.value;
   if ("mode" in argument) return argument.mode;
   if ("bytes" in argument) return memory.place(argument.bytes, 8);
-  if ("vector" in argument) return memory.vector(argument.vector);
+  if ("vector" in argument) return placeVector(argument, means);
   if ("size" in argument) {
     const fields = argument.fields.map((field) => ({ ...field, value: place(field.value, means) }));
     const address = memory.reserve(argument.size);

@@ -18,6 +18,7 @@ import {
   PR,
   prctl,
   read,
+  resetSignal,
   SIGNAL,
   socketPair,
   SyscallError,
@@ -83,6 +84,8 @@ export class Engine implements Disposable {
   #start(): void {
     const fds = this.#fds;
     raiseOpenFiles(this.host);
+    // A parent may have left us to ignore it, and nothing that we wait for would wait for us.
+    if (this.host.ignoredSignals.includes(SIGNAL.SIGCHLD)) resetSignal(SIGNAL.SIGCHLD);
     prctl(PR.PR_SET_DUMPABLE, 0);
     fds["init"] = makeInit();
     fds["null"] = openAt(CWD, "/dev/null", O.O_RDWR | O.O_CLOEXEC);
@@ -141,7 +144,7 @@ export class Engine implements Disposable {
       const running = this.#run(planSandbox(layout, planFacts(this.host)), {
         fds: { "pair-net": pair.net, keep: keep ?? this.#fds["null"]! },
       });
-      return new Sandbox(this, pair, running.output("pid"));
+      return new Sandbox(this, pair, layout.network, running.output("pid"));
     } catch (error) {
       pair[Symbol.dispose]();
       throw error;

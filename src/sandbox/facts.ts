@@ -1,5 +1,6 @@
 /** What plans depend on, taken from the host's facts. */
 import type { Host } from "./host.ts";
+import type { Layout } from "./layout.ts";
 import { MAX_LOWERS } from "./holder_plan.ts";
 import type { ProcessFacts, Program } from "./process_plan.ts";
 import type { PlanFacts } from "./sandbox_plan.ts";
@@ -16,13 +17,19 @@ export function planFacts(host: Host): PlanFacts {
 }
 
 /** Gives what plans of a program depend on. */
-export function processFacts(host: Host, program: Pick<Program, "uid" | "gid">): ProcessFacts {
-  const { identity, lastCapability, openFiles, coreLimit } = host;
+export function processFacts(
+  host: Host,
+  program: Pick<Program, "uid" | "gid">,
+  network: Layout["network"],
+): ProcessFacts {
+  const { identity, lastCapability, openFiles, coreLimit, ignoredSignals } = host;
   return {
     mapsRoot: identity.kind !== "single" || (program.uid === 0 && program.gid === 0),
     canSetGroups: identity.kind !== "single",
+    hasNetwork: network !== "host",
     lastCapability,
     openFiles,
     coreLimit,
+    ignoredSignals,
   };
 }

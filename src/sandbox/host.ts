@@ -12,6 +12,8 @@ export interface Host {
   readonly lastCapability: number;
   readonly hidden: readonly HiddenPath[];
   readonly coreLimit: 0 | 1;
+  /** Signals that this process ignores, as its parent may have left them to it. */
+  readonly ignoredSignals: readonly number[];
   /** The limits of open files that we were started with: programs get them back. */
   readonly openFiles: { readonly soft: number; readonly hard: number };
 }
@@ -40,6 +42,7 @@ export function probeHost(): Host {
       return info === null ? [] : [{ name, isDirectory: info.isDirectory }];
     }),
     coreLimit: readProc("sys/kernel/core_pattern", "|").startsWith("|") ? 1 : 0,
+    ignoredSignals: parseIgnoredSignals(readProc("self/status")),
     openFiles: openFileLimits(),
   };
 }
@@ -70,6 +73,14 @@ export function raiseOpenFiles({ openFiles: { hard } }: Host): void {
 function openFileLimits(): Host["openFiles"] {
   const { soft, hard } = getrlimit(RLIMIT.RLIMIT_NOFILE);
   return { soft: Number(soft), hard: Number(hard) };
+}
+
+/** Reads the line `SigIgn` of `/proc/self/status`: signal N is bit N-1 (proc_pid_status(5)). */
+export function parseIgnoredSignals(status: string): number[] {
+  const mask = BigInt(`0x${/^SigIgn:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? "0"}`);
+  return Array.from({ length: 64 }, (_, i) => i + 1).filter((signal) =>
+    (mask >> BigInt(signal - 1) & 1n) === 1n
+  );
 }
 
 function readProc(name: string, fallback?: string): string {

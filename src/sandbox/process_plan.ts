@@ -34,18 +34,21 @@ export interface ProcessFacts {
   /** Whether id 0 exists inside; a single id may be shown as another. */
   readonly mapsRoot: boolean;
   readonly canSetGroups: boolean;
+  /** Whether the sandbox has a network namespace of its own; the host's is not for us to enter. */
+  readonly hasNetwork: boolean;
   readonly lastCapability: number;
   /** The soft and hard limit of open files that programs get. */
   readonly openFiles: { readonly soft: number; readonly hard: number };
   /** The limit of core files: one byte where the host would hand them to a program of its own. */
   readonly coreLimit: 0 | 1;
+  /** Signals that we ignore, and programs shall not. */
+  readonly ignoredSignals: readonly number[];
 }
 
 /** Namespaces of a sandbox that its processes enter by the descriptor of its init. */
 const NAMESPACES = [
   CLONE.CLONE_NEWNS,
   CLONE.CLONE_NEWPID,
-  CLONE.CLONE_NEWNET,
   CLONE.CLONE_NEWIPC,
   CLONE.CLONE_NEWUTS,
   CLONE.CLONE_NEWCGROUP,
@@ -63,7 +66,7 @@ export function planProcess(program: Program, facts: ProcessFacts): Plan {
   return [
     ...leaveOwner(),
     ...enterHolder(false),
-    enterInit(...NAMESPACES),
+    enterInit(...NAMESPACES, ...(facts.hasNetwork ? [CLONE.CLONE_NEWNET] : [])),
     step("enter the sandbox's user namespace", "setns", [
       fd("pair-user"),
       flags(CLONE, CLONE.CLONE_NEWUSER),
@@ -85,7 +88,7 @@ export function planProcess(program: Program, facts: ProcessFacts): Plan {
     step("set the umask", "umask", [mode(0o22)]),
     step(ENTER_WORKDIR, "chdir", [program.workdir]),
     ...confine(),
-    ...cleanUp(),
+    ...cleanUp(facts.ignoredSignals),
     ...execute(program),
   ];
 }

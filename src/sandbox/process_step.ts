@@ -1,6 +1,7 @@
 /** Steps that plans of every kind share: becoming root of a namespace, and executing. */
 import { AT, CLONE, CLOSE_RANGE, O, SIG, SIGACTION, SIGNAL } from "../../ffi/mod.ts";
 import { hideMemory } from "./harden.ts";
+import { signalName } from "./signal.ts";
 import {
   type Argument,
   bytes,
@@ -62,8 +63,12 @@ export function setStdio(...sources: readonly Fd[]): Plan {
   return sources.map((source, i) => step(`set descriptor ${i}`, "dup3", [source, i, 0]));
 }
 
-/** Lets only 0, 1 and 2 cross the execution, with signals as a new program expects them. */
-export function cleanUp(): Plan {
+/**
+ * Lets only 0, 1 and 2 cross the execution, with signals as a new program expects them.
+ *
+ * @param ignored Signals that we ignore: those that we catch are reset by the clone.
+ */
+export function cleanUp(ignored: readonly number[] = [SIGNAL.SIGPIPE]): Plan {
   const zeros: Struct = { size: SIGACTION.size, fields: [], shown: "SIG_DFL" };
   return [
     step("close other descriptors", "close_range", [
@@ -71,7 +76,9 @@ export function cleanUp(): Plan {
       0xffff_ffff,
       flags(CLOSE_RANGE, CLOSE_RANGE.CLOSE_RANGE_CLOEXEC),
     ]),
-    step("reset SIGPIPE", "rt_sigaction", [SIGNAL.SIGPIPE, zeros, null, 8]),
+    ...ignored.map((signal) =>
+      step(`reset ${signalName(signal)}`, "rt_sigaction", [signal, zeros, null, 8])
+    ),
     step("unblock signals", "rt_sigprocmask", [flags(SIG, SIG.SIG_SETMASK), noSignals, null, 8]),
   ];
 }

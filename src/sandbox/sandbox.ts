@@ -19,6 +19,7 @@ import { carryOut, type Running, toSetupError } from "./carry_out.ts";
 import { commandError } from "./command_error.ts";
 import type { Engine, Pair } from "./engine.ts";
 import { processFacts } from "./facts.ts";
+import type { Layout } from "./layout.ts";
 import { Process } from "./process.ts";
 import { attempt, candidates, planProcess, planPty, type Program } from "./process_plan.ts";
 import type { Plan } from "./step.ts";
@@ -41,13 +42,15 @@ export class Sandbox {
   readonly initPid: number;
   readonly #engine: Engine;
   readonly #pair: Pair;
+  readonly #network: Layout["network"];
   readonly #init: number;
   readonly #processes = new Set<Process>();
   #closing: Promise<void> | undefined;
 
-  constructor(engine: Engine, pair: Pair, initPid: number) {
+  constructor(engine: Engine, pair: Pair, network: Layout["network"], initPid: number) {
     this.#engine = engine;
     this.#pair = pair;
+    this.#network = network;
     this.initPid = initPid;
     this.#init = pidfdOpen(initPid);
   }
@@ -63,7 +66,7 @@ export class Sandbox {
    */
   async start(program: Program, stdio: Stdio | Record<never, never>): Promise<Process> {
     this.#mustBeOpen();
-    const plan = planProcess(program, processFacts(this.#engine.host, program));
+    const plan = planProcess(program, processFacts(this.#engine.host, program, this.#network));
     using memory = new Memory(sizeOf(program));
     const executed = pipe(O.O_CLOEXEC);
     try {

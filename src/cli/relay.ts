@@ -1,4 +1,5 @@
 /** Our own stdin, stdout and stderr joined to those of a command, byte for byte. */
+import { HostError, messageOf } from "../errors.ts";
 import type { RunningCommand } from "../app/run.ts";
 import { signalNumber } from "../app/signal.ts";
 import type { Wires } from "../app/wire.ts";
@@ -18,6 +19,7 @@ export class Relay implements Disposable {
   #outputs: Promise<void>[] = [];
   #interrupts = 0;
   #isRaw = false;
+  #lost: HostError | null = null;
 
   /** Begins to listen to signals: before the command runs they end the preparation. */
   constructor(isTerminal: boolean) {
@@ -39,13 +41,31 @@ export class Relay implements Disposable {
       Deno.stdin.setRaw(true);
       this.#isRaw = true;
     }
-    this.#outputs = [copy(stdout, Deno.stdout), ...(stderr ? [copy(stderr, Deno.stderr)] : [])];
+    this.#outputs = [
+      this.#pass(stdout, "stdout"),
+      ...(stderr ? [this.#pass(stderr, "stderr")] : []),
+    ];
     if (stdin !== null) void feed(stdin);
   }
 
-  /** Resolves when all that the command wrote has been passed on. */
+  /**
+   * Resolves when all that the command wrote has been passed on.
+   *
+   * @throws {HostError} If it could not be.
+   */
   async finish(): Promise<void> {
     await Promise.all(this.#outputs);
+    if (this.#lost !== null) throw this.#lost;
+  }
+
+  /** What cannot be written ends the command: a full disk must not look like a short answer. */
+  async #pass(from: Wires["stdout"], name: "stdout" | "stderr"): Promise<void> {
+    try {
+      await copy(from, Deno[name]);
+    } catch (error) {
+      this.#lost ??= new HostError(`Cannot write ${name}: ${messageOf(error)}`, { cause: error });
+      this.#abort.abort(this.#lost);
+    }
   }
 
   /** Gives the terminal and the signals back. */

@@ -1,23 +1,14 @@
 /** Use case: one command in a new sandbox, from spec to outcome. */
 import { type Program, type Sandbox, signalName } from "../sandbox/mod.ts";
-import { prepareBase } from "./base.ts";
-import { ensureLayers, findLayers, type LayerEvent } from "./layer.ts";
-import { joinLayout, makeUpper } from "./layout.ts";
 import type { Node } from "./node.ts";
-import type { Outcome, Phases, RunReport } from "./outcome.ts";
-import { toProgram } from "./program.ts";
+import type { Outcome, RunReport } from "./outcome.ts";
+import { openPlace, prepare, type PrepareOptions } from "./prepare.ts";
 import { checkSpec, type SandboxSpec } from "./spec.ts";
-import { findUser } from "./user.ts";
 import { connect, disconnect, type Wires, type Wiring } from "./wire.ts";
 
 /** What the caller decides, and hears of while a run goes on. */
-export interface RunOptions {
+export interface RunOptions extends PrepareOptions {
   readonly wiring: Wiring;
-  readonly phases: Phases;
-  /** Ends the run wherever it is. */
-  readonly signal: AbortSignal;
-  readonly onLayer?: (event: LayerEvent) => void;
-  readonly onNote?: (text: string) => void;
   /** Called with the started command: its streams are to be read from then on. */
   readonly onStart: (command: RunningCommand) => void;
 }
@@ -52,31 +43,15 @@ async function prepareAndRun(
   options: RunOptions,
 ): Promise<RunReport> {
   const { phases, signal } = options;
-  const { engine, host, store } = node;
-  const base = await prepareBase(node.trees, host, spec, options.onNote);
-  const user = findUser(base.users, spec.user, host);
-  const program = toProgram(spec, user);
-  phases.end("base");
-
-  using held = new DisposableStack();
-  const wishes = spec.layers;
-  const layers = findLayers(store, wishes, node.idmap) ?? await ensureLayers(store, wishes, {
-    idmap: node.idmap,
-    unpack: node.unpack,
-    signal,
-    ...(options.onLayer === undefined ? {} : { onEvent: options.onLayer }),
-  });
-  for (const layer of layers) held.use(layer);
+  const { engine } = node;
+  using prepared = await prepare(node, spec, options);
   signal.throwIfAborted();
-  phases.end("unpack");
 
   engine.fill(1);
   phases.end("namespaces");
-  const { upper } = spec;
-  await using place = upper.kind === "disk" ? await store.openRun(upper.dir) : null;
-  const layout = joinLayout(spec, base, layers, place?.dir ?? "");
-  if (place !== null) makeUpper(place.dir, layout.parts, host.identity);
-  const sandbox = engine.create(layout, user, place?.lockFd ?? null);
+  await using place = await openPlace(node, spec, prepared);
+  const { program, user } = prepared;
+  const sandbox = engine.create(place.layout, user, place.lockFd);
   phases.end("create");
   try {
     return await runIn(sandbox, program, spec.timeoutMs, options);

@@ -1,0 +1,86 @@
+/** Use case: what sandboxes of one spec share, made once, and what each has for itself. */
+import type { Layout, Program } from "../sandbox/mod.ts";
+import type { Layer } from "../store/mod.ts";
+import { type Base, prepareBase } from "./base.ts";
+import { ensureLayers, findLayers, type LayerEvent } from "./layer.ts";
+import { joinLayout, makeUpper } from "./layout.ts";
+import type { Node } from "./node.ts";
+import type { Phases } from "./outcome.ts";
+import { toProgram } from "./program.ts";
+import type { SandboxSpec } from "./spec.ts";
+import { findUser, type User } from "./user.ts";
+
+/** What the caller decides, and hears of meanwhile. */
+export interface PrepareOptions {
+  /** Gets "base" and "unpack". */
+  readonly phases: Phases;
+  readonly signal: AbortSignal;
+  readonly onLayer?: (event: LayerEvent) => void;
+  readonly onNote?: (text: string) => void;
+}
+
+/** What all sandboxes of a spec share; layers are held until it is disposed of. */
+export interface Prepared extends Disposable {
+  readonly base: Base;
+  readonly user: User;
+  readonly program: Program;
+  readonly layers: readonly Layer[];
+}
+
+/**
+ * Prepares the base and the layers of a spec.
+ *
+ * @throws {MinisandboxError} If one cannot be had; nothing is held then.
+ */
+export async function prepare(
+  node: Node,
+  spec: SandboxSpec,
+  { phases, signal, onLayer, onNote }: PrepareOptions,
+): Promise<Prepared> {
+  const { host, store, idmap, unpack } = node;
+  const base = await prepareBase(node.trees, host, spec, onNote);
+  const user = findUser(base.users, spec.user, host);
+  const program = toProgram(spec, user);
+  phases.end("base");
+
+  const wishes = spec.layers;
+  const layers = findLayers(store, wishes, idmap) ?? await ensureLayers(store, wishes, {
+    idmap,
+    unpack,
+    signal,
+    ...(onLayer === undefined ? {} : { onEvent: onLayer }),
+  });
+  phases.end("unpack");
+  const release = () => layers.forEach((layer) => layer[Symbol.dispose]());
+  return { base, user, program, layers, [Symbol.dispose]: release };
+}
+
+/** What one sandbox is built from; its own directories are removed with it. */
+export interface Place extends AsyncDisposable {
+  readonly layout: Layout;
+  /** The descriptor of its lock; null where it has no directories. */
+  readonly lockFd: number | null;
+}
+
+/**
+ * Makes the directories of one sandbox, where it writes to disk.
+ *
+ * @throws {HostError} If overlayfs could not use them.
+ */
+export async function openPlace(
+  { store, host }: Node,
+  spec: SandboxSpec,
+  { base, layers }: Prepared,
+): Promise<Place> {
+  await using opened = new AsyncDisposableStack();
+  const { upper } = spec;
+  const work = opened.use(upper.kind === "disk" ? await store.openRun(upper.dir) : null);
+  const layout = joinLayout(spec, base, layers, work?.dir ?? "");
+  if (work !== null) makeUpper(work.dir, layout.parts, host.identity);
+  const kept = opened.move();
+  return {
+    layout,
+    lockFd: work?.lockFd ?? null,
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}

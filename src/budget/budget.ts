@@ -1,0 +1,234 @@
+/** The I/O budget of a node: what may be unpacked at once, by all processes that use one store. */
+import { delay } from "@std/async/delay";
+import {
+  type Control,
+  type ControlLimits,
+  firstControl,
+  nextControl,
+  noteLatency,
+} from "./controller.ts";
+import { parseControl } from "./control_note.ts";
+import { type Entry, Ledger, type OwnEntry } from "./ledger.ts";
+import { Line, unlessAborted } from "./line.ts";
+import { Meter } from "./meter.ts";
+import type { BudgetMode } from "./mode.ts";
+import { Pressure } from "./pressure.ts";
+import { Ratio } from "./ratio.ts";
+
+const MIB = 1 << 20;
+
+/** How often other processes are asked whether there is room. */
+const POLL_MS = 25;
+
+/** How often the disk is measured. */
+const SAMPLE_MS = 500;
+
+/** What the budget is, and what waits for it. */
+export interface BudgetState {
+  readonly mode: BudgetMode["kind"];
+  /** What may run at once; null if there is no bound. */
+  readonly budgetBytes: number | null;
+  /** What runs now, of all processes. */
+  readonly reservedBytes: number;
+  /** How many reservations of this process wait. */
+  readonly waiting: number;
+  /** How many run, of all processes. */
+  readonly running: number;
+  /** Bytes a second, as measured last while something waited. */
+  readonly throughput: number;
+  /** The share of time in which tasks waited for a disk; null if this kernel does not tell. */
+  readonly pressure: number | null;
+}
+
+/** A part of the budget, until it is disposed of. */
+export interface Share extends Disposable {
+  /** Tells how many bytes of the archive are read. */
+  readonly note: (archiveBytesRead: number) => void;
+  /** Tells how many bytes were written when all is done. */
+  readonly finish: (unpackedBytes: number) => void;
+}
+
+/** How a budget is opened. */
+export interface BudgetOptions {
+  readonly mode: BudgetMode;
+  /** Gives how long the last start of a sandbox took, in milliseconds; null if there was none. */
+  readonly latencyMs?: () => number | null;
+  readonly pressure?: Pick<Pressure, "isKnown" | "take">;
+}
+
+/** A budget. */
+export class IoBudget {
+  readonly mode: BudgetMode;
+  readonly #dir: string;
+  readonly #line = new Line();
+  readonly #ratio = new Ratio();
+  readonly #meter = new Meter();
+  readonly #limits: ControlLimits = autoLimits(navigator.hardwareConcurrency);
+  readonly #latencyMs: () => number | null;
+  readonly #pressure: Pick<Pressure, "isKnown" | "take">;
+  #ledger: Ledger | undefined;
+  #control: Control;
+  #lastPressure: number | null = null;
+  #throughput = 0;
+  #sampledMs = 0;
+  #waiting = 0;
+  /** Resolved when a share of ours has ended. */
+  #ended = Promise.withResolvers<void>();
+
+  /**
+   * @param dir Where reservations are kept: one for all processes that share the budget. It is made
+   * at the first reservation.
+   */
+  constructor(dir: string, options: BudgetOptions) {
+    this.#dir = dir;
+    this.mode = options.mode;
+    this.#latencyMs = options.latencyMs ?? (() => null);
+    this.#pressure = options.pressure ?? new Pressure();
+    this.#control = firstControl(this.#limits);
+  }
+
+  /** Says whether the kernel tells how much tasks wait for disks; if not, throughput decides alone. */
+  get isPressureKnown(): boolean {
+    return this.#pressure.isKnown;
+  }
+
+  /**
+   * Reserves what unpacking an archive will write. Reservations are served in their order; one that is
+   * larger than the whole budget runs alone.
+   *
+   * @param archiveBytes The size of the archive.
+   * @throws The signal's reason, if it is aborted.
+   */
+  async reserve(
+    archiveBytes: number,
+    options: { readonly onWait?: () => void; readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<Share> {
+    options.signal?.throwIfAborted();
+    const bytes = this.#ratio.estimate(archiveBytes);
+    if (this.mode.kind === "none") return this.#share(archiveBytes, bytes, null);
+    this.#ledger ??= new Ledger(this.#dir);
+    this.#waiting++;
+    try {
+      return this.#share(archiveBytes, bytes, await this.#wait(this.#ledger, bytes, options));
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  /** Tells the budget's state. */
+  state(): BudgetState {
+    const entries = this.#ledger?.list() ?? [];
+    return {
+      mode: this.mode.kind,
+      budgetBytes: this.#budgetBytes(),
+      reservedBytes: sum(entries),
+      waiting: this.#waiting,
+      running: entries.length,
+      throughput: Math.round(this.#throughput),
+      pressure: this.#lastPressure,
+    };
+  }
+
+  async #wait(
+    ledger: Ledger,
+    bytes: number,
+    { onWait, signal }: { onWait?: () => void; signal?: AbortSignal | undefined },
+  ): Promise<OwnEntry> {
+    let isTold = false;
+    const tell = () => {
+      if (!isTold) onWait?.();
+      isTold = true;
+    };
+    if (this.#line.length > 0) tell();
+    using _place = await this.#line.enter(signal);
+    using _turn = await this.#enter(ledger, tell, signal);
+    const control = parseControl(ledger.readNote()) ?? this.#control;
+    this.#control = noteLatency(control, this.#latencyMs());
+    this.#startSampling(ledger);
+    for (;;) {
+      signal?.throwIfAborted();
+      ledger.sweep();
+      const entries = ledger.list();
+      if (entries.length === 0 || sum(entries) + bytes <= (this.#budgetBytes() ?? Infinity)) {
+        return ledger.add(bytes);
+      }
+      tell();
+      await this.#pause(signal);
+      this.#sample(ledger, bytes);
+    }
+  }
+
+  /** Waits for the processes that are before us. */
+  async #enter(ledger: Ledger, tell: () => void, signal?: AbortSignal): Promise<Disposable> {
+    for (;;) {
+      const turn = ledger.tryEnter();
+      if (turn !== null) return turn;
+      tell();
+      await delay(POLL_MS, signal === undefined ? {} : { signal });
+    }
+  }
+
+  /** Waits until a share of ours has ended, or it is time to look at those of others. */
+  async #pause(signal?: AbortSignal): Promise<void> {
+    const stop = new AbortController();
+    const timer = delay(POLL_MS, { signal: stop.signal }).catch(() => {});
+    try {
+      await unlessAborted(Promise.race([this.#ended.promise, timer]), signal);
+    } finally {
+      stop.abort();
+    }
+  }
+
+  #startSampling(ledger: Ledger): void {
+    if (performance.now() - this.#sampledMs < 2 * SAMPLE_MS) return; // it goes on
+    this.#pressure.take();
+    this.#sampledMs = performance.now();
+    this.#meter.take(ledger.list(), this.#sampledMs);
+  }
+
+  #sample(ledger: Ledger, leastBytes: number): void {
+    const now = performance.now();
+    if (now - this.#sampledMs < SAMPLE_MS) return;
+    this.#sampledMs = now;
+    this.#throughput = this.#meter.take(ledger.list(), now);
+    this.#lastPressure = this.#pressure.take();
+    if (this.mode.kind !== "auto") return;
+    this.#control = nextControl(this.#control, {
+      throughput: this.#throughput,
+      pressure: this.#lastPressure,
+      latencyMs: this.#latencyMs(),
+      leastBytes,
+    }, this.#limits);
+    ledger.writeNote(this.#control);
+  }
+
+  #budgetBytes(): number | null {
+    if (this.mode.kind === "none") return null;
+    return this.mode.kind === "fixed" ? this.mode.bytes : this.#control.budgetBytes;
+  }
+
+  #share(archiveBytes: number, bytes: number, entry: OwnEntry | null): Share {
+    return {
+      note: (read) => entry?.note(bytes * read / Math.max(1, archiveBytes)),
+      finish: (unpackedBytes) => this.#ratio.learn(archiveBytes, unpackedBytes),
+      [Symbol.dispose]: () => {
+        entry?.[Symbol.dispose]();
+        this.#ended.resolve();
+        this.#ended = Promise.withResolvers();
+      },
+    };
+  }
+}
+
+/** Bounds of the adaptive budget: unpacking keeps a processor busy, so the first guess counts them. */
+export function autoLimits(processors: number): ControlLimits {
+  return {
+    firstBytes: processors * 128 * MIB,
+    maxBytes: processors * 2048 * MIB,
+    stepBytes: 64 * MIB,
+  };
+}
+
+function sum(entries: readonly Entry[]): number {
+  return entries.reduce((bytes, entry) => bytes + entry.bytes, 0);
+}

@@ -1,6 +1,7 @@
 /** Use case: all layers that a sandbox is made of, unpacked where they are not yet. */
 import { pooledMap } from "@std/async/pool";
 import type { BuildJob, Layer, LayerPhase, LayerRequest, Store } from "../store/mod.ts";
+import type { IoBudget, Share } from "../budget/mod.ts";
 import { unpackInto, type UnpackSummary } from "../archive/mod.ts";
 import { checkDistinct, parseLayerPath } from "./layer_path.ts";
 
@@ -15,7 +16,8 @@ export interface LayerWish {
 /** What is being done for one of the layers. */
 export interface LayerEvent {
   readonly layer: LayerWish;
-  readonly phase: LayerPhase | "ready";
+  /** `queued`: it waits for the I/O budget; `sync`: it is written out. */
+  readonly phase: LayerPhase | "queued" | "sync" | "ready";
   /** Bytes of the archive. */
   readonly done: number;
   readonly total: number;
@@ -29,6 +31,8 @@ export interface EnsureOptions {
   /** Which ids are mapped. */
   readonly idmap: string;
   readonly unpack: Unpack;
+  /** What may be unpacked at once; without one, all. */
+  readonly budget?: IoBudget;
   /** How many are made at once. */
   readonly jobs?: number;
   readonly onEvent?: (event: LayerEvent) => void;
@@ -68,7 +72,7 @@ export async function ensureLayers(
   wishes: readonly LayerWish[],
   options: EnsureOptions,
 ): Promise<Layer[]> {
-  const { idmap, unpack, jobs = 2, onEvent = () => {}, signal } = options;
+  const { idmap, jobs = 2, onEvent = () => {}, signal } = options;
   const ready = findLayers(store, wishes, idmap);
   if (ready !== null) return ready;
 
@@ -78,13 +82,18 @@ export async function ensureLayers(
   const ensure = async ([i, request]: [number, LayerRequest]): Promise<void> => {
     const layer = wishes[i]!;
     let total = -1;
+    const tell = (phase: LayerEvent["phase"], done: number) =>
+      onEvent({ layer, phase, done, total });
     const onProgress = (phase: LayerPhase, done: number, bytes: number) => {
       total = bytes;
-      onEvent({ layer, phase, done, total });
+      if (phase !== "unpack") tell(phase, done);
     };
+    using held = new DisposableStack(); // the share of the budget, until all is written out
+    const hold = (share: Share) => held.use(share);
     try {
       both.throwIfAborted();
-      layers[i] = await store.ensureLayer(request, unpack, { onProgress, signal: both });
+      const build: Unpack = (job) => unpackWithin(job, options, { total, hold, tell });
+      layers[i] = await store.ensureLayer(request, build, { onProgress, signal: both });
     } catch (error) {
       stop.abort(error);
       throw error;
@@ -99,6 +108,30 @@ export async function ensureLayers(
     throw error;
   }
   return layers;
+}
+
+/** Unpacks once the budget allows it. */
+async function unpackWithin(
+  job: BuildJob,
+  { unpack, budget }: EnsureOptions,
+  { total, hold, tell }: {
+    readonly total: number;
+    readonly hold: (share: Share) => void;
+    readonly tell: (phase: LayerEvent["phase"], done: number) => void;
+  },
+): Promise<UnpackSummary> {
+  const { signal } = job;
+  const share = await budget?.reserve(total, { onWait: () => tell("queued", 0), signal });
+  if (share !== undefined) hold(share);
+  tell("unpack", 0);
+  const onProgress = (read: number) => {
+    share?.note(read);
+    tell("unpack", read);
+  };
+  const summary = await unpack({ ...job, onProgress });
+  share?.finish(summary.bytes);
+  tell("sync", total);
+  return summary;
 }
 
 /** Unpacks in this process: for tests, and where nothing confines. */

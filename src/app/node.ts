@@ -1,15 +1,20 @@
 /** This node: its host's facts, its store and its engine, each made when first needed. */
 import { Engine, type Host, probeHost, toMapText } from "../sandbox/mod.ts";
+import { type BudgetMode, IoBudget } from "../budget/mod.ts";
 import { type RemoveTree, Store, storeLocation } from "../store/mod.ts";
 import { storedTrees, type Trees } from "./base.ts";
 import { Worker } from "./confined.ts";
 import type { Unpack } from "./layer.ts";
+
+export type { BudgetMode };
 
 /** What sandboxes are made with; it ends with all of them. */
 export class Node implements Disposable {
   readonly host: Host;
   readonly store: Store;
   readonly trees: Trees;
+  /** What may be unpacked at once, by all processes that use this store. */
+  readonly budget: IoBudget;
   readonly #worker: Worker;
   #engine: Engine | undefined;
 
@@ -18,10 +23,11 @@ export class Node implements Disposable {
    *
    * @throws {HostError} If it cannot be made.
    */
-  constructor(storeDir?: string) {
+  constructor(storeDir?: string, options: { readonly ioBudget?: BudgetMode } = {}) {
     this.host = probeHost();
     const dir = storeDir ?? storeLocation(Deno.env.toObject(), this.host.uid);
     this.store = Store.open(dir, { remove: (tree) => this.#worker.remove(tree) });
+    this.budget = new IoBudget(`${dir}/budget`, { mode: options.ioBudget ?? { kind: "auto" } });
     this.trees = storedTrees(this.store, this.host);
     this.#worker = new Worker(this.trees, this.host, () => this.engine);
   }

@@ -37,7 +37,7 @@ export async function prepare(
   spec: SandboxSpec,
   { phases, signal, onLayer, onNote }: PrepareOptions,
 ): Promise<Prepared> {
-  const { host, store, idmap, unpack } = node;
+  const { host, store, idmap, unpack, budget } = node;
   const base = await prepareBase(node.trees, host, spec, onNote);
   const user = findUser(base.users, spec.user, host);
   const program = toProgram(spec, user);
@@ -47,6 +47,7 @@ export async function prepare(
   const layers = findLayers(store, wishes, idmap) ?? await ensureLayers(store, wishes, {
     idmap,
     unpack,
+    budget,
     signal,
     ...(onLayer === undefined ? {} : { onEvent: onLayer }),
   });

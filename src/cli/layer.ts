@@ -1,9 +1,11 @@
 /** `minisandbox layer`: what is unpacked in the store. */
 import { format as formatBytes } from "@std/fmt/bytes";
 import { ensureLayers } from "../app/layer.ts";
+import { LayerTimes } from "../app/layer_time.ts";
 import { Node } from "../app/node.ts";
 import type { LayerInfo } from "../app/store.ts";
 import { UsageError } from "../errors.ts";
+import { type BudgetMode, parseBudget } from "./budget_option.ts";
 import { parseLayerArguments } from "./layer_argument.ts";
 import { parseOptions } from "./option.ts";
 import { onStderr, Progress } from "./progress.ts";
@@ -27,6 +29,8 @@ Options:
       --store DIR   the store [$MINISANDBOX_STORE, else /var/lib/minisandbox for root, else
                     $XDG_DATA_HOME/minisandbox]
       --jobs N      import so many at once [2]
+      --io-budget SIZE|auto|none
+                    what may be unpacked at once on this node: bytes, as its disk bears, or all [auto]
       --json        print JSON
       --quiet       show no progress
       --help        print this
@@ -65,12 +69,14 @@ interface Line {
   readonly isJson: boolean;
   readonly isQuiet: boolean;
   readonly jobs: number;
+  readonly ioBudget: BudgetMode;
 }
 
 function readLine(argv: readonly string[]): Line {
   const { options, operands, rest } = parseOptions({
     store: { kind: "value" },
     jobs: { kind: "value" },
+    "io-budget": { kind: "value" },
     json: { kind: "flag" },
     quiet: { kind: "flag" },
   }, argv);
@@ -86,25 +92,38 @@ function readLine(argv: readonly string[]): Line {
     isJson: options.json,
     isQuiet: options.quiet,
     jobs,
+    ioBudget: parseBudget(options["io-budget"]),
   };
 }
 
 async function importLayers(line: Line): Promise<void> {
   const wishes = parseLayerArguments(need(line, "ARCHIVE:PATH"));
   using relay = new Relay(false);
-  using node = new Node(line.store);
+  using node = new Node(line.store, line);
   await node.store.sweep();
   using progress = new Progress(onStderr(line.isQuiet));
+  const times = new LayerTimes();
   const layers = await ensureLayers(node.store, wishes, {
     idmap: node.idmap,
     unpack: node.unpack,
+    budget: node.budget,
     jobs: line.jobs,
-    onEvent: progress.show,
+    onEvent: (event) => {
+      times.note(event);
+      progress.show(event);
+    },
     signal: relay.signal,
   });
-  const rows = layers.map(({ key, path }, i) => ({ key, path, archive: wishes[i]!.archive }));
+  const rows = layers.map(({ key, path }, i) => {
+    const wish = wishes[i]!;
+    return { key, path, archive: wish.archive, phases: times.of(wish) };
+  });
   for (const layer of layers) layer[Symbol.dispose]();
-  print(line, rows, rows.map(({ key, path }) => `${key} ${path}`));
+  print(
+    line,
+    { layers: rows, budget: node.budget.state() },
+    rows.map(({ key, path }) => `${key} ${path}`),
+  );
 }
 
 function listLayers(line: Line): Promise<void> {

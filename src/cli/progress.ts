@@ -11,7 +11,9 @@ const DRAW_MS = 80;
 const VERBS = {
   hash: "reading",
   wait: "waiting for another process to unpack",
+  queued: "waiting for the I/O budget to unpack",
   unpack: "unpacking",
+  sync: "writing out",
   ready: "unpacked",
 } as const;
 
@@ -43,8 +45,9 @@ export class Progress implements Disposable {
     else this.#active.set(event.layer, event);
     const isNews = this.#phases.get(event.layer) !== event.phase;
     this.#phases.set(event.layer, event.phase);
-    // Reading is soon over: on a terminal the bar shows it, elsewhere it is not worth a line.
-    const isLine = isNews && event.phase !== "hash" &&
+    // These are soon over: on a terminal the bar shows them, elsewhere they are not worth a line.
+    const isBrief = event.phase === "hash" || event.phase === "sync";
+    const isLine = isNews && !isBrief &&
       (!this.#options.isTerminal || event.phase === "ready");
     if (isLine) this.#line(describe(event));
     if (this.#options.isTerminal) this.#draw(isNews);

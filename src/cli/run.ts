@@ -39,6 +39,7 @@ Other:
       --plan                   print each step without doing any
       --store DIR              the store [$MINISANDBOX_STORE, else /var/lib/minisandbox for root,
                                else $XDG_DATA_HOME/minisandbox]
+      --io-budget SIZE|auto|none  what may be unpacked at once on this node [auto]
       --quiet                  show no progress
       --help                   print this
 
@@ -89,7 +90,7 @@ async function runMain(argv: readonly string[]): Promise<number> {
 async function runLine(line: RunLine, phases: Phases): Promise<RunReport> {
   using relay = new Relay(line.isTerminal);
   using progress = new Progress(onStderr(line.isQuiet));
-  using node = new Node(line.store);
+  using node = new Node(line.store, line);
   const report = await run(node, line.spec, {
     phases,
     wiring: {

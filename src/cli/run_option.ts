@@ -2,8 +2,10 @@
 import { resolve } from "@std/path/resolve";
 import { DEFAULT_SPEC, type SandboxSpec, type UpperSpec } from "../app/spec.ts";
 import { messageOf, NotFoundError, UsageError } from "../errors.ts";
+import { type BudgetMode, parseBudget } from "./budget_option.ts";
 import { parseLayerArguments } from "./layer_argument.ts";
 import { type OptionValues, parseOptions } from "./option.ts";
+import { parseSize } from "./size.ts";
 
 /** What `run` takes. */
 const RUN_OPTIONS = {
@@ -24,6 +26,7 @@ const RUN_OPTIONS = {
   outcome: { kind: "value" },
   plan: { kind: "flag" },
   store: { kind: "value" },
+  "io-budget": { kind: "value" },
   quiet: { kind: "flag" },
 } as const;
 
@@ -39,6 +42,7 @@ export interface RunLine {
   readonly isPlan: boolean;
   readonly isQuiet: boolean;
   readonly store: string | undefined;
+  readonly ioBudget: BudgetMode;
 }
 
 /** Where the outcome goes, also when the rest of the line cannot be read. */
@@ -72,6 +76,7 @@ export async function parseRunLine(argv: readonly string[]): Promise<RunLine> {
     isPlan: options.plan,
     isQuiet: options.quiet,
     store: options.store,
+    ioBudget: parseBudget(options["io-budget"]),
   };
 }
 
@@ -155,17 +160,6 @@ function parseUpper(spec: UpperSpec, options: RunOptionValues): UpperSpec {
   }
   throw new UsageError(`Cannot read --upper ${JSON.stringify(upper)}: no such place`, {
     remedy: "Give disk, tmpfs or tmpfs:SIZE.",
-  });
-}
-
-function parseSize(text: string): number {
-  const match = /^(\d+(?:\.\d+)?)([KMGT]?)(i?B)?$/i.exec(text);
-  const bytes = match === null
-    ? 0
-    : Math.floor(Number(match[1]) * 1024 ** " KMGT".indexOf(match[2]!.toUpperCase() || " "));
-  if (bytes >= 4096 && Number.isSafeInteger(bytes)) return bytes;
-  throw new UsageError(`Cannot read the size ${JSON.stringify(text)}: no size of 4K or more`, {
-    remedy: "Give it as 512M or 2G.",
   });
 }
 

@@ -43,7 +43,10 @@ Deno.test("a layer is unpacked once, at its path, and found without work afterwa
   const events: LayerEvent[] = [];
   const [first] = await ensureLayers(store, [wish], { ...options, onEvent: (e) => events.push(e) });
   assertEquals(Deno.readTextFileSync(`${first!.tree}/opt/x/a/b`), "hello");
-  assertEquals(new Set(events.map(({ phase }) => phase)), new Set(["hash", "unpack", "ready"]));
+  assertEquals(
+    new Set(events.map(({ phase }) => phase)),
+    new Set(["hash", "unpack", "sync", "ready"]),
+  );
   const [again] = findLayers(store, [wish], "test")!;
   assertEquals(again!.key, first!.key);
   assertEquals(findLayers(store, [{ archive, path: "/opt/y" }], "test"), null);

@@ -8,8 +8,10 @@ const layer = { archive: "/x/venv\n.tar.gz", path: "/opt/venv" };
 const events: readonly LayerEvent[] = [
   { layer, phase: "hash", done: 0, total: 2048 },
   { layer, phase: "wait", done: 0, total: 2048 },
+  { layer, phase: "queued", done: 0, total: 2048 },
   { layer, phase: "unpack", done: 0, total: 2048 },
   { layer, phase: "unpack", done: 1024, total: 2048 },
+  { layer, phase: "sync", done: 2048, total: 2048 },
   { layer, phase: "ready", done: 2048, total: 2048 },
 ];
 
@@ -31,6 +33,7 @@ Deno.test("progress is a line at each layer's start and end where there is no te
     shown({}),
     [
       `minisandbox: waiting for another process to unpack ${what}`,
+      `minisandbox: waiting for the I/O budget to unpack ${what}`,
       `minisandbox: unpacking ${what}`,
       `minisandbox: unpacked ${what}`,
       "",

@@ -218,7 +218,13 @@ export const IOCTL = {
 } as const;
 
 /** Resources of `getrlimit(2)`. */
-export const RLIMIT = { RLIMIT_NOFILE: 7, RLIMIT_CORE: 4, RLIMIT_NPROC: 6 } as const;
+export const RLIMIT = {
+  RLIMIT_CPU: 0,
+  RLIMIT_FSIZE: 1,
+  RLIMIT_CORE: 4,
+  RLIMIT_NPROC: 6,
+  RLIMIT_NOFILE: 7,
+} as const;
 
 /** Sockets. */
 export const SOCKET = {

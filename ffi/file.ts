@@ -199,6 +199,17 @@ export interface FileSystemStatus {
 export function statfs(path: string): FileSystemStatus {
   const struct = new BigInt64Array(STATFS.size / 8);
   retry(() => libc.statfs(cstr(path), struct), () => `statfs(${quote(path)})`);
+  return toStatus(struct);
+}
+
+/** Wraps `fstatfs(2)`. @throws {SyscallError} If refused. */
+export function fstatfs(fd: number): FileSystemStatus {
+  const struct = new BigInt64Array(STATFS.size / 8);
+  retry(() => libc.fstatfs(fd, struct), () => `fstatfs(${fd})`);
+  return toStatus(struct);
+}
+
+function toStatus(struct: BigInt64Array): FileSystemStatus {
   const field = (offset: number) => Number(struct[offset / 8]!);
   return {
     type: field(STATFS.f_type) >>> 0,

@@ -85,6 +85,8 @@ const rows = {
   lsetxattr: { parameters: ["buffer", "buffer", "buffer", "usize", "i32"], result: "i32" },
   // int statfs(const char *path, struct statfs *buf);
   statfs: { parameters: ["buffer", "buffer"], result: "i32" },
+  // int fstatfs(int fd, struct statfs *buf);
+  fstatfs: { parameters: ["i32", "buffer"], result: "i32" },
   // int kill(pid_t pid, int sig);
   kill: { parameters: ["i32", "i32"], result: "i32" },
   // sighandler_t signal(int signum, sighandler_t handler);

@@ -5,7 +5,14 @@
 import { resolve } from "@std/path/resolve";
 import type { UnpackSummary } from "../archive/mod.ts";
 import { SetupError } from "../errors.ts";
-import { type Bind, type Engine, giveTree, type Host, type Sandbox } from "../sandbox/mod.ts";
+import {
+  type Bind,
+  type Engine,
+  giveTree,
+  type Host,
+  NO_LIMITS,
+  type Sandbox,
+} from "../sandbox/mod.ts";
 import { type BuildJob, removeTree } from "../store/mod.ts";
 import { openInput, outputPipe, type PipeReader } from "../session/mod.ts";
 import { prepareBase, type Trees } from "./base.ts";
@@ -117,7 +124,7 @@ export class Worker {
     const shown = base.parts.map(({ target }) => bind(target, target, true, false));
     const layout = {
       parts: [{ target: "/", lowers: base.root }],
-      upper: { kind: "tmpfs" as const, sizeBytes: 1 << 20 },
+      upper: { kind: "tmpfs" as const, sizeBytes: 1 << 20, inodes: null },
       binds: [
         ...shown,
         ...base.binds,
@@ -126,6 +133,7 @@ export class Worker {
       ],
       network: "none" as const,
       hostname: "worker",
+      limits: NO_LIMITS,
     };
     return this.#engine().create(layout, { uid: 0, gid: 0 }, null);
   }

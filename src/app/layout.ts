@@ -17,6 +17,7 @@ export function joinLayout(
   layers: readonly Layer[],
   upperDir: string,
 ): Layout {
+  const { diskBytes, inodes } = spec.limits;
   const root: Part = { target: "/", lowers: base.root };
   const parts = [root, ...base.parts].map((part) => {
     const own = layers.filter(({ path }) => ownerOf(path, base) === part.target);
@@ -38,10 +39,11 @@ export function joinLayout(
     parts,
     upper: spec.upper.kind === "disk"
       ? { kind: "disk", dir: upperDir }
-      : { kind: "tmpfs", sizeBytes: spec.upper.sizeBytes },
+      : { kind: "tmpfs", sizeBytes: diskBytes ?? spec.upper.sizeBytes, inodes },
     binds: [...base.binds, ...spec.binds.map(toBind)],
     network: spec.network,
     hostname: spec.hostname,
+    limits: spec.limits,
   };
 }
 

@@ -1,12 +1,33 @@
 /** How a command ended, as a value: our own failures are thrown instead. */
 
+/** A limit that was reached. */
+export type Reached =
+  | "outOfMemory"
+  | "pidsLimit"
+  | "diskFull"
+  | "tmpFull"
+  | "shmFull"
+  | "outputLimit"
+  | "cpuTimeLimit"
+  | "fileSizeLimit";
+
 /** How a command ended. */
 export interface Outcome {
-  readonly kind: "exited" | "signaled" | "timedOut";
+  /** A limit stands here if it is what ended the command. */
+  readonly kind:
+    | "exited"
+    | "signaled"
+    | "timedOut"
+    | "outOfMemory"
+    | "outputLimit"
+    | "cpuTimeLimit"
+    | "fileSizeLimit";
   /** The exit status, if it exited. */
   readonly code: number | null;
   /** The signal's name, if one ended it. */
   readonly signal: string | null;
+  /** Every limit that was reached, whether or not the command could go on. */
+  readonly reached: readonly Reached[];
 }
 
 /** What a run came to. */

@@ -52,8 +52,8 @@ export async function planRun(node: Node, spec: SandboxSpec): Promise<PlanSectio
     section("prepare mount namespaces", planNamespaces(canSetGroups)),
     section("make a user and a network namespace", planPair(canSetGroups)),
     section("map its ids", planIdMaps("PID", { ...maps, canSetGroups })),
-    section("make the sandbox", planSandbox(layout, planFacts(host))),
-    section("start the command", planProcess(program, processFacts(host, user, spec.network))),
+    section("make the sandbox", planSandbox(layout, planFacts(host, null))),
+    section("start the command", planProcess(program, processFacts(host, user, layout, null))),
   ];
 }
 

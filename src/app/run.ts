@@ -1,10 +1,11 @@
 /** Use case: one command in a new sandbox, from spec to outcome. */
-import { type Program, type Sandbox, signalName } from "../sandbox/mod.ts";
+import type { Program, Sandbox, Waited } from "../sandbox/mod.ts";
 import type { Node } from "./node.ts";
 import type { Outcome, RunReport } from "./outcome.ts";
 import { openPlace, prepare, type PrepareOptions } from "./prepare.ts";
 import { checkSpec, type SandboxSpec } from "./spec.ts";
-import { connect, disconnect, type Wires, type Wiring } from "./wire.ts";
+import { toOutcome } from "./outcome_of.ts";
+import { connect, disconnect, limitOutput, type Wires, type Wiring } from "./wire.ts";
 
 /** What the caller decides, and hears of while a run goes on. */
 export interface RunOptions extends PrepareOptions {
@@ -54,7 +55,7 @@ async function prepareAndRun(
   const sandbox = engine.create(place.layout, user, place.lockFd);
   phases.end("create");
   try {
-    return await runIn(sandbox, program, spec.timeoutMs, options);
+    return await runIn(sandbox, program, spec, options);
   } finally {
     await sandbox.close();
   }
@@ -63,7 +64,7 @@ async function prepareAndRun(
 async function runIn(
   sandbox: Sandbox,
   program: Program,
-  timeoutMs: number | null,
+  { timeoutMs, limits }: SandboxSpec,
   { phases, signal, wiring, onStart }: RunOptions,
 ): Promise<RunReport> {
   const { ours, theirs, pty } = connect(sandbox, wiring);
@@ -73,38 +74,58 @@ async function runIn(
   });
   phases.end("start");
 
-  let isTimedOut = false;
-  const stop = () => void sandbox.close();
-  const timer = timeoutMs === null ? undefined : setTimeout(() => {
-    isTimedOut = true;
-    stop();
-  }, timeoutMs);
-  signal.addEventListener("abort", stop);
+  const end = new Ending(sandbox, timeoutMs);
+  signal.addEventListener("abort", end.stop);
   try {
-    onStart({ wires: ours, kill: (number) => process.signal(number) });
-    const { status, signal: killer, cpuMs, peakMemoryBytes } = await process.wait();
+    signal.throwIfAborted();
+    onStart({
+      wires: limitOutput(ours, limits.outputBytes, () => end.stop("outputLimit")),
+      kill: (number) => process.signal(number),
+    });
+    const waited = await process.wait();
     phases.end("program");
     signal.throwIfAborted();
+    const usage = end.reason === null ? sandbox.readUsage() : null;
+    // Who succeeded was not stopped by a full disk.
+    const fullPlaces = usage === null || waited.status === 0 ? [] : sandbox.findFullPlaces();
     return {
-      outcome: toOutcome(isTimedOut, status, killer),
+      outcome: toOutcome(waited, end.reason, usage === null ? null : { usage, fullPlaces }),
       phases,
-      cpuMs,
-      peakMemoryBytes: peakMemoryBytes > ownPeakBytes() ? peakMemoryBytes : null,
+      cpuMs: waited.cpuMs,
+      peakMemoryBytes: usage?.peakMemoryBytes ?? ownPeak(waited),
     };
   } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", stop);
+    end.cancel();
+    signal.removeEventListener("abort", end.stop);
+  }
+}
+
+/** What ends a command from outside, and why. */
+class Ending {
+  /** Null as long as the command is left to itself. */
+  reason: "timedOut" | "outputLimit" | null = null;
+  readonly #sandbox: Sandbox;
+  readonly #timer: number | undefined;
+
+  constructor(sandbox: Sandbox, timeoutMs: number | null) {
+    this.#sandbox = sandbox;
+    if (timeoutMs !== null) this.#timer = setTimeout(() => this.stop("timedOut"), timeoutMs);
+  }
+
+  /** Closes the sandbox; the first reason stands. */
+  readonly stop = (reason: "timedOut" | "outputLimit" | Event): void => {
+    if (typeof reason === "string") this.reason ??= reason;
+    void this.#sandbox.close();
+  };
+
+  /** Lets the time-out go. */
+  cancel(): void {
+    clearTimeout(this.#timer);
   }
 }
 
 /** A process that has executed a program still counts the memory it had shared with us before. */
-function ownPeakBytes(): number {
+function ownPeak({ peakMemoryBytes }: Waited): number | null {
   const [, kib] = /^VmHWM:\s+(\d+)/m.exec(Deno.readTextFileSync("/proc/self/status")) ?? [];
-  return Number(kib ?? 0) * 1024;
-}
-
-function toOutcome(isTimedOut: boolean, status: number | null, signal: number | null): Outcome {
-  if (isTimedOut) return { kind: "timedOut", code: null, signal: null };
-  if (signal !== null) return { kind: "signaled", code: null, signal: signalName(signal) };
-  return { kind: "exited", code: status, signal: null };
+  return peakMemoryBytes > Number(kib ?? 0) * 1024 ? peakMemoryBytes : null;
 }

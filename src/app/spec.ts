@@ -1,5 +1,6 @@
 /** What a caller asks for: a sandbox, and the command in it. */
 import { UsageError } from "../errors.ts";
+import { DEFAULT_LIMITS, type Limits } from "../sandbox/mod.ts";
 
 /** A sandbox as it is asked for; the same whether by options or as JSON. */
 export interface SandboxSpec {
@@ -19,6 +20,7 @@ export interface SandboxSpec {
   /** Null for no limit. */
   readonly timeoutMs: number | null;
   readonly upper: UpperSpec;
+  readonly limits: LimitsSpec;
   /** What is executed; empty where a sandbox is made without a command. */
   readonly command: readonly string[];
 }
@@ -35,6 +37,16 @@ export type UpperSpec =
   | { readonly kind: "disk"; readonly dir: string | null }
   | { readonly kind: "tmpfs"; readonly sizeBytes: number | null };
 
+/** What a sandbox may use; null for no limit. */
+export interface LimitsSpec extends Limits {
+  /** What it may write, in bytes: an upper in memory only. */
+  readonly diskBytes: number | null;
+  /** How many files and directories it may make: an upper in memory only. */
+  readonly inodes: number | null;
+  /** What the command may print, on stdout and stderr together, in bytes. */
+  readonly outputBytes: number | null;
+}
+
 /** What is not said. */
 export const DEFAULT_SPEC: SandboxSpec = {
   base: "host",
@@ -47,6 +59,7 @@ export const DEFAULT_SPEC: SandboxSpec = {
   hostname: "sandbox",
   timeoutMs: null,
   upper: { kind: "disk", dir: null },
+  limits: { ...DEFAULT_LIMITS, diskBytes: null, inodes: null, outputBytes: 2 ** 30 },
   command: [],
 };
 
@@ -63,6 +76,7 @@ const TIMEOUT_MAX_MS = 2 ** 31 - 1;
  */
 export function checkSpec(spec: SandboxSpec): void {
   const { base, binds, env, workdir, user, hostname, timeoutMs, command } = spec;
+  checkLimits(spec);
   if (base !== "host") checkPath("base", base);
   checkPath("workdir", workdir);
   for (const { source, target } of binds) {
@@ -92,6 +106,43 @@ export function checkSpec(spec: SandboxSpec): void {
   }
   if (command[0] === "") throw refuse("command", "", "it is empty");
 }
+
+function checkLimits({ limits, upper }: SandboxSpec): void {
+  for (const [name, value] of Object.entries(limits)) {
+    const isRight = value === null ||
+      (value >= LEAST[name as keyof LimitsSpec] && value <= 2 ** 52);
+    if (!isRight) throw refuse("limit", `${name} ${value}`, "it is out of range");
+  }
+  const { cpuWeight, diskBytes, inodes, memoryBytes, swapBytes } = limits;
+  if (cpuWeight !== null && cpuWeight > 10_000) {
+    throw refuse("limit", `cpuWeight ${cpuWeight}`, "it is more than 10000");
+  }
+  if (swapBytes !== null && memoryBytes === null) {
+    throw refuse("limit", `swapBytes ${swapBytes}`, "it needs a limit of memory beside it");
+  }
+  if (upper.kind === "disk" && (diskBytes !== null || inodes !== null)) {
+    throw new UsageError("Cannot limit what is written on disk: the kernel has no such limit", {
+      remedy: "Keep it in memory: give --upper tmpfs with --disk or --inodes.",
+    });
+  }
+}
+
+/** The least that each limit may be: less, and nothing could be started. */
+const LEAST: Readonly<Record<keyof LimitsSpec, number>> = {
+  memoryBytes: 1 << 20,
+  swapBytes: 0,
+  cpus: 0.01,
+  cpuWeight: 1,
+  pids: 1,
+  openFiles: 8,
+  fileBytes: 0,
+  cpuTimeMs: 1,
+  tmpBytes: 4096,
+  shmBytes: 4096,
+  diskBytes: 65536,
+  inodes: 64,
+  outputBytes: 0,
+};
 
 function checkPath(what: string, path: string): void {
   if (!path.startsWith("/")) throw refuse(what, path, "it is not absolute");

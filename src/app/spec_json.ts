@@ -11,6 +11,24 @@ const upper = z.discriminatedUnion("kind", [
   }),
 ]);
 
+const limit = z.optional(z.nullable(z.number()));
+
+const limits = z.strictObject({
+  memoryBytes: limit,
+  swapBytes: limit,
+  cpus: limit,
+  cpuWeight: limit,
+  pids: limit,
+  openFiles: limit,
+  fileBytes: limit,
+  cpuTimeMs: limit,
+  tmpBytes: limit,
+  shmBytes: limit,
+  diskBytes: limit,
+  inodes: limit,
+  outputBytes: limit,
+});
+
 /** The schema of a spec; every field may be left out. */
 export const specSchema = z.strictObject({
   base: z.optional(z.string()),
@@ -27,6 +45,7 @@ export const specSchema = z.strictObject({
   hostname: z.optional(z.string()),
   timeoutMs: z.optional(z.nullable(z.number())),
   upper: z.optional(upper),
+  limits: z.optional(limits),
   command: z.optional(z.array(z.string())),
 });
 
@@ -53,14 +72,19 @@ export function parseSpec(text: string, name: string): SandboxSpec {
       remedy: "See its fields by: minisandbox run --help.",
     });
   }
-  const { binds = [], upper: where, ...rest } = parsed.data;
-  const given = Object.fromEntries(Object.entries(rest).filter(([, it]) => it !== undefined));
+  const { binds = [], upper: where, limits: most = {}, ...rest } = parsed.data;
   return {
     ...DEFAULT_SPEC,
-    ...given,
+    ...given(rest),
     binds: binds.map((bind) => ({ ...bind, writable: bind.writable ?? false })),
     upper: toUpper(where),
+    limits: { ...DEFAULT_SPEC.limits, ...given(most) },
   };
+}
+
+function given<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const known = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(known) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }
 
 function toUpper(where: z.infer<typeof upper> | undefined): SandboxSpec["upper"] {

@@ -20,12 +20,15 @@ export interface Wiring {
   readonly terminal: WindowSize | null;
 }
 
+/** What a command prints, as it comes; a chunk is the reader's until it asks for the next. */
+export type Output = Pick<PipeReader, "close" | typeof Symbol.asyncIterator>;
+
 /** Our ends. */
 export interface Wires {
   readonly stdin: PipeWriter | null;
-  readonly stdout: PipeReader;
+  readonly stdout: Output;
   /** Null on a terminal, where there is one stream. */
-  readonly stderr: PipeReader | null;
+  readonly stderr: Output | null;
   readonly resize: (size: WindowSize) => void;
 }
 
@@ -52,6 +55,25 @@ export function connect(
     theirs: { stdin: input.theirs, stdout: output.theirs, stderr: errors.theirs },
     pty: null,
   };
+}
+
+/** Counts what a command prints, and calls `onReached` once it is more than it may. */
+export function limitOutput(wires: Wires, limit: number | null, onReached: () => void): Wires {
+  if (limit === null) return wires;
+  let left = limit;
+  const count = (source: Output): Output => ({
+    close: () => source.close(),
+    async *[Symbol.asyncIterator]() {
+      for await (const chunk of source) {
+        const part = chunk.subarray(0, Math.max(0, left));
+        left -= chunk.length;
+        if (part.length > 0) yield part;
+        if (left < 0) return onReached();
+      }
+    },
+  });
+  const { stdout, stderr } = wires;
+  return { ...wires, stdout: count(stdout), stderr: stderr === null ? null : count(stderr) };
 }
 
 /** Closes our ends: the command never began. */

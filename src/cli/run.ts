@@ -33,6 +33,20 @@ How the command runs:
   -i, --interactive            give it our stdin; else it reads nothing
   -t, --tty                    give it a terminal
 
+What it may use (a number, or none; a size such as 512M or 2G):
+  -m, --memory SIZE            memory of all processes and files in memory; needs a cgroup
+      --swap SIZE              swap beside that [0]; needs a cgroup
+      --cpus N                 processors, such as 0.5; needs a cgroup
+      --cpu-weight N           share of the processors, 1 to 10000; needs a cgroup
+      --pids N                 processes: of the sandbox by a cgroup, else of each user [4096]
+      --disk SIZE, --inodes N  what is written, with --upper tmpfs
+      --tmp-size SIZE          /tmp [2G]
+      --shm-size SIZE          /dev/shm [512M]
+      --nofile N               open files of a process
+      --fsize SIZE             each file written
+      --cpu-time SECONDS       processor time of a process
+      --output SIZE            what is printed [1G]
+
 Other:
       --spec FILE              read all of this from JSON first; options are added
       --outcome FILE           write how it ended as JSON, also if we failed
@@ -45,7 +59,8 @@ Other:
 
 The fields of a spec: base, layers [{archive, path}], binds [{source, target, writable}], env {K: V},
 workdir, network, user, hostname, timeoutMs, upper {kind: disk, dir} or {kind: tmpfs, sizeBytes},
-command [..].
+limits {memoryBytes, swapBytes, cpus, cpuWeight, pids, diskBytes, inodes, tmpBytes, shmBytes, openFiles,
+fileBytes, cpuTimeMs, outputBytes}, command [..].
 
 Exit codes: the command's own; 124 timed out; 125 minisandbox failed; 126 the command cannot be
 executed; 127 it was not found; 128+N it was ended by signal N.

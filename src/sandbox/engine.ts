@@ -28,10 +28,14 @@ import {
 
 import { HostError, SetupError } from "../errors.ts";
 import { carryOut, type Means, type Running, toSetupError } from "./carry_out.ts";
+import { Cgroup } from "./cgroup/group.ts";
+import { CgroupParent } from "./cgroup/parent.ts";
+import { neededControllers } from "./cgroup/setting.ts";
 import { planHolder, planIdMaps, planNamespaces, planPair } from "./holder_plan.ts";
 import { type Host, raiseOpenFiles } from "./host.ts";
 import { nestedExtents, toMapText } from "./identity.ts";
 import { planFacts } from "./facts.ts";
+import type { Limits } from "./limit.ts";
 import type { Layout } from "./layout.ts";
 import { writeHolderMaps } from "./map.ts";
 import { CWD } from "./process_step.ts";
@@ -58,6 +62,7 @@ export class Engine implements Disposable {
   #fds: Record<string, number> = {};
   readonly #pairs: Pair[] = [];
   #ready = -1;
+  #cgroups: CgroupParent | undefined;
   #holderPid = 0;
 
   /**
@@ -139,14 +144,16 @@ export class Engine implements Disposable {
     user: { readonly uid: number; readonly gid: number },
     keep: number | null,
   ): Sandbox {
+    const cgroup = this.#makeCgroup(layout.limits);
     const pair = this.#takePair(user);
     try {
-      const running = this.#run(planSandbox(layout, planFacts(this.host)), {
+      const running = this.#run(planSandbox(layout, planFacts(this.host, cgroup)), {
         fds: { "pair-net": pair.net, keep: keep ?? this.#fds["null"]! },
       });
-      return new Sandbox(this, pair, layout.network, running.output("pid"));
+      return new Sandbox(this, { pair, layout, cgroup }, running.output("pid"));
     } catch (error) {
       pair[Symbol.dispose]();
+      void cgroup?.remove();
       throw error;
     }
   }
@@ -154,6 +161,13 @@ export class Engine implements Disposable {
   /** The descriptors that plans know by name. */
   get fds(): Readonly<Record<string, number>> {
     return this.#fds;
+  }
+
+  /** The cgroups of this process are looked for when a limit first needs them. */
+  #makeCgroup(limits: Limits): Cgroup | null {
+    if (neededControllers(limits).length === 0) return null;
+    this.#cgroups ??= new CgroupParent();
+    return Cgroup.create(this.#cgroups, limits);
   }
 
   get #canSetGroups(): boolean {

@@ -1,4 +1,5 @@
 /** What plans depend on, taken from the host's facts. */
+import type { Cgroup } from "./cgroup/group.ts";
 import type { Host } from "./host.ts";
 import type { Layout } from "./layout.ts";
 import { MAX_LOWERS } from "./holder_plan.ts";
@@ -6,13 +7,14 @@ import type { ProcessFacts, Program } from "./process_plan.ts";
 import type { PlanFacts } from "./sandbox_plan.ts";
 
 /** Gives what plans of sandboxes depend on. */
-export function planFacts(host: Host): PlanFacts {
+export function planFacts(host: Host, cgroup: Cgroup | null): PlanFacts {
   return {
     isRoot: host.identity.kind === "root",
     canSetGroups: host.identity.kind !== "single",
     lastCapability: host.lastCapability,
     hidden: host.hidden,
     spareFd: host.openFiles.hard - MAX_LOWERS,
+    joinFiles: cgroup?.joinFiles ?? [],
   };
 }
 
@@ -20,8 +22,10 @@ export function planFacts(host: Host): PlanFacts {
 export function processFacts(
   host: Host,
   program: Pick<Program, "uid" | "gid">,
-  network: Layout["network"],
+  { network, limits }: Pick<Layout, "network" | "limits">,
+  cgroup: Cgroup | null,
 ): ProcessFacts {
+  const { pids, openFiles: files, fileBytes, cpuTimeMs } = limits;
   const { identity, lastCapability, openFiles, coreLimit, ignoredSignals } = host;
   return {
     mapsRoot: identity.kind !== "single" || (program.uid === 0 && program.gid === 0),
@@ -31,5 +35,12 @@ export function processFacts(
     openFiles,
     coreLimit,
     ignoredSignals,
+    joinFiles: cgroup?.joinFiles ?? [],
+    limits: {
+      processes: cgroup?.countsPids ? null : pids,
+      openFiles: files,
+      fileBytes,
+      cpuSeconds: cpuTimeMs === null ? null : Math.ceil(cpuTimeMs / 1000),
+    },
   };
 }

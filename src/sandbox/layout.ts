@@ -1,5 +1,7 @@
 /** A sandbox as the engine builds it: every path of the host decided, nothing left to choose. */
 
+import type { Limits } from "./limit.ts";
+
 /** A directory or file of the host that is shown inside. */
 export interface Lower {
   readonly path: string;
@@ -28,7 +30,12 @@ export interface Bind {
 /** Where what the sandbox writes is kept: a directory of its own on disk, or memory. */
 export type Upper =
   | { readonly kind: "disk"; readonly dir: string }
-  | { readonly kind: "tmpfs"; readonly sizeBytes: number | null };
+  | {
+    readonly kind: "tmpfs";
+    readonly sizeBytes: number | null;
+    /** How many files and directories it may hold. */
+    readonly inodes: number | null;
+  };
 
 /** A sandbox to be built. */
 export interface Layout {
@@ -37,4 +44,5 @@ export interface Layout {
   readonly binds: readonly Bind[];
   readonly network: "none" | "host";
   readonly hostname: string;
+  readonly limits: Limits;
 }

@@ -6,6 +6,9 @@ export { giveTree, hostRootState, makeHostRoot, makeSite, type Site } from "./ba
 export { readFileBeneath } from "./base/root_file.ts";
 export { makeSkeleton, skeletonState } from "./base/skeleton.ts";
 export { Engine } from "./engine.ts";
+export type { Usage } from "./cgroup/group.ts";
+export { CgroupParent } from "./cgroup/parent.ts";
+export { DEFAULT_LIMITS, type Limits, NO_LIMITS } from "./limit.ts";
 export { planFacts, processFacts } from "./facts.ts";
 export { fileSystemOf, freeSpace } from "./file_system.ts";
 export { CAPABILITIES } from "./harden.ts";
@@ -21,7 +24,7 @@ export {
   toMapText,
 } from "./identity.ts";
 export type { Bind, Layout, Lower, Part, Upper } from "./layout.ts";
-export { Process } from "./process.ts";
+export { Process, type Waited } from "./process.ts";
 export {
   type Answer,
   findMissingCalls,

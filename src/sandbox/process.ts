@@ -9,6 +9,8 @@ import {
   type Waited,
 } from "../../ffi/mod.ts";
 
+export type { Waited };
+
 /** A process that we started inside. */
 export class Process {
   /** The host's process id. */

@@ -7,6 +7,7 @@ import {
   cloneInside,
   CWD,
   enterHolder,
+  joinCgroups,
   leaveOwner,
   setStdio,
 } from "./process_step.ts";
@@ -29,6 +30,15 @@ export interface Program {
   readonly pty: number | null;
 }
 
+/** Limits of each process. */
+export interface ProcessLimits {
+  /** Processes of its user (RLIMIT_NPROC), where no cgroup counts them. */
+  readonly processes: number | null;
+  readonly openFiles: number | null;
+  readonly fileBytes: number | null;
+  readonly cpuSeconds: number | null;
+}
+
 /** What a plan depends on beside the program. */
 export interface ProcessFacts {
   /** Whether id 0 exists inside; a single id may be shown as another. */
@@ -37,7 +47,10 @@ export interface ProcessFacts {
   /** Whether the sandbox has a network namespace of its own; the host's is not for us to enter. */
   readonly hasNetwork: boolean;
   readonly lastCapability: number;
-  /** The soft and hard limit of open files that programs get. */
+  /** The files of the sandbox's cgroups to which a process writes to join. */
+  readonly joinFiles: readonly string[];
+  readonly limits: ProcessLimits;
+  /** The soft and hard limit of open files that programs get, unless they are given fewer. */
   readonly openFiles: { readonly soft: number; readonly hard: number };
   /** The limit of core files: one byte where the host would hand them to a program of its own. */
   readonly coreLimit: 0 | 1;
@@ -65,6 +78,7 @@ export function planProcess(program: Program, facts: ProcessFacts): Plan {
   const { uid, gid, groups } = program;
   return [
     ...leaveOwner(),
+    ...joinCgroups(facts.joinFiles),
     ...enterHolder(false),
     enterInit(...NAMESPACES, ...(facts.hasNetwork ? [CLONE.CLONE_NEWNET] : [])),
     step("enter the sandbox's user namespace", "setns", [
@@ -107,6 +121,19 @@ export function planPty(): Plan {
   ];
 }
 
+/** Plans the opening of directories inside, only to ask about them; each is an output by its path. */
+export function planOpenPlaces(paths: readonly string[]): Plan {
+  return [
+    ...enterHolder(false),
+    enterInit(CLONE.CLONE_NEWNS),
+    ...paths.map((path) =>
+      step(`open ${path}`, "openat", [CWD, path, flags(O, O.O_PATH, O.O_CLOEXEC), 0], {
+        output: path,
+      })
+    ),
+  ];
+}
+
 /** Lists the paths at which a command is looked for, in order. */
 export function candidates({ argv, searchPath }: Program): string[] {
   const [command] = argv;
@@ -143,7 +170,10 @@ function openTerminal(number: number): Step[] {
   ];
 }
 
-function limitResources({ openFiles, coreLimit }: ProcessFacts): Step[] {
+function limitResources({ openFiles, coreLimit, limits }: ProcessFacts): Step[] {
+  const { processes, fileBytes, cpuSeconds } = limits;
+  const soft = Math.min(limits.openFiles ?? openFiles.soft, openFiles.hard);
+  const hard = Math.min(limits.openFiles ?? openFiles.hard, openFiles.hard);
   const limit = (resource: keyof typeof RLIMIT, soft: number, hard: number) =>
     step(`limit ${resource}`, "prlimit64", [
       0,
@@ -156,8 +186,12 @@ function limitResources({ openFiles, coreLimit }: ProcessFacts): Step[] {
       null,
     ]);
   return [
-    limit("RLIMIT_NOFILE", openFiles.soft, openFiles.hard),
+    limit("RLIMIT_NOFILE", soft, hard),
     limit("RLIMIT_CORE", coreLimit, coreLimit),
+    ...(processes === null ? [] : [limit("RLIMIT_NPROC", processes, processes)]),
+    ...(fileBytes === null ? [] : [limit("RLIMIT_FSIZE", fileBytes, fileBytes)]),
+    // The soft limit is told by SIGXCPU; who goes on a second longer is killed.
+    ...(cpuSeconds === null ? [] : [limit("RLIMIT_CPU", cpuSeconds, cpuSeconds + 1)]),
   ];
 }
 

@@ -8,6 +8,7 @@ import {
   type Fd,
   fd,
   flags,
+  output,
   type Plan,
   type Step,
   step,
@@ -23,6 +24,16 @@ export const CWD = AT.AT_FDCWD;
  */
 export function leaveOwner(): Plan {
   return [step("let go of the owner's end", "close", [fd("owner")])];
+}
+
+/** Joins cgroups, before anything is done that they should count. */
+export function joinCgroups(files: readonly string[]): Plan {
+  return files.flatMap((file, i) => [
+    step(`open "${file}"`, "openat", [CWD, file, flags(O, O.O_WRONLY, O.O_CLOEXEC), 0], {
+      output: `cgroup-${i}`,
+    }),
+    step("join the cgroup", "write", [output(`cgroup-${i}`), bytes("0"), 1]),
+  ]);
 }
 
 /** Enters the holder's user namespace and becomes its root, without supplementary groups. */

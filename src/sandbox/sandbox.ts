@@ -2,6 +2,8 @@
 import {
   CLONE,
   closeQuietly,
+  type FileSystemStatus,
+  fstatfs,
   isErrno,
   Memory,
   O,
@@ -17,11 +19,19 @@ import {
 import { GoneError, SetupError } from "../errors.ts";
 import { carryOut, type Running, toSetupError } from "./carry_out.ts";
 import { commandError } from "./command_error.ts";
+import type { Cgroup, Usage } from "./cgroup/group.ts";
 import type { Engine, Pair } from "./engine.ts";
 import { processFacts } from "./facts.ts";
 import type { Layout } from "./layout.ts";
 import { Process } from "./process.ts";
-import { attempt, candidates, planProcess, planPty, type Program } from "./process_plan.ts";
+import {
+  attempt,
+  candidates,
+  planOpenPlaces,
+  planProcess,
+  planPty,
+  type Program,
+} from "./process_plan.ts";
 import type { Plan } from "./step.ts";
 
 /** How long a program may take to be executed before it is given up. */
@@ -29,6 +39,12 @@ const START_MS = 10_000;
 
 /** Descriptors that a program gets; ours are closed once it has them. */
 export type Stdio = Readonly<Record<"stdin" | "stdout" | "stderr", number>>;
+
+/** Less than this is nothing. */
+const PAGE_BYTES = 4096;
+
+/** Places that a program can fill. */
+const WRITABLE = ["/", "/tmp", "/dev/shm"];
 
 /** A terminal inside: the side that we hold, and its number. */
 export interface Pty {
@@ -42,15 +58,21 @@ export class Sandbox {
   readonly initPid: number;
   readonly #engine: Engine;
   readonly #pair: Pair;
-  readonly #network: Layout["network"];
+  readonly #layout: Layout;
+  readonly #cgroup: Cgroup | null;
   readonly #init: number;
   readonly #processes = new Set<Process>();
   #closing: Promise<void> | undefined;
 
-  constructor(engine: Engine, pair: Pair, network: Layout["network"], initPid: number) {
+  constructor(
+    engine: Engine,
+    made: { readonly pair: Pair; readonly layout: Layout; readonly cgroup: Cgroup | null },
+    initPid: number,
+  ) {
     this.#engine = engine;
-    this.#pair = pair;
-    this.#network = network;
+    this.#pair = made.pair;
+    this.#layout = made.layout;
+    this.#cgroup = made.cgroup;
     this.initPid = initPid;
     this.#init = pidfdOpen(initPid);
   }
@@ -66,7 +88,10 @@ export class Sandbox {
    */
   async start(program: Program, stdio: Stdio | Record<never, never>): Promise<Process> {
     this.#mustBeOpen();
-    const plan = planProcess(program, processFacts(this.#engine.host, program, this.#network));
+    const plan = planProcess(
+      program,
+      processFacts(this.#engine.host, program, this.#layout, this.#cgroup),
+    );
     using memory = new Memory(sizeOf(program));
     const executed = pipe(O.O_CLOEXEC);
     try {
@@ -124,6 +149,34 @@ export class Sandbox {
     return { master, number: ptyNumber(master) };
   }
 
+  /**
+   * Reads what was counted against limits that a cgroup holds, while the sandbox is open.
+   *
+   * @throws {GoneError} If it has ended.
+   */
+  readUsage(): Usage {
+    this.#mustBeOpen();
+    return this.#cgroup?.readUsage() ?? { outOfMemory: 0, pidsRefused: 0, peakMemoryBytes: null };
+  }
+
+  /**
+   * Lists the places that are full, of `/`, `/tmp` and `/dev/shm`.
+   *
+   * @throws {GoneError} If the sandbox has ended.
+   */
+  findFullPlaces(): string[] {
+    this.#mustBeOpen();
+    using memory = new Memory(16 * 1024);
+    const running = this.#carryOut(planOpenPlaces(WRITABLE), memory, {}, CLONE.CLONE_FILES);
+    if (running.refusal() !== null) throw this.#toError(running);
+    const fds = WRITABLE.map((path) => running.output(path));
+    try {
+      return WRITABLE.filter((_, i) => isFull(fstatfs(fds[i]!)));
+    } finally {
+      closeQuietly(...fds);
+    }
+  }
+
   /** Ends every process inside at once and waits until none is left. Twice is harmless. */
   close(): Promise<void> {
     this.#closing ??= this.#end();
@@ -142,6 +195,7 @@ export class Sandbox {
     wait(this.initPid);
     closeQuietly(this.#init);
     this.#pair[Symbol.dispose]();
+    await this.#cgroup?.remove();
   }
 
   #carryOut(
@@ -169,6 +223,10 @@ export class Sandbox {
   #mustBeOpen(): void {
     if (this.#closing !== undefined) throw new GoneError("Cannot use the sandbox: it is closed");
   }
+}
+
+function isFull({ freeBytes, freeFiles }: FileSystemStatus): boolean {
+  return freeBytes < PAGE_BYTES || freeFiles === 0;
 }
 
 /** The table, its strings, and each candidate's path. */

@@ -12,12 +12,14 @@ import {
 } from "../../ffi/mod.ts";
 import { confine, dropCapabilities } from "./harden.ts";
 import type { Layout, Lower, Part } from "./layout.ts";
+import type { Limits } from "./limit.ts";
 import {
   cleanUp,
   cloneInside,
   CWD,
   enterHolder,
   executeInit,
+  joinCgroups,
   leaveOwner,
   setStdio,
 } from "./process_step.ts";
@@ -35,6 +37,8 @@ export interface PlanFacts {
   readonly hidden: readonly HiddenPath[];
   /** Descriptors from here on are free for the plan's own use. */
   readonly spareFd: number;
+  /** The files of the sandbox's cgroups to which a process writes to join. */
+  readonly joinFiles: readonly string[];
 }
 
 /** An entry of /proc that is covered by an empty file or directory. */
@@ -73,6 +77,7 @@ export function planSandbox(layout: Layout, facts: PlanFacts): Plan {
   ]);
   return [
     ...leaveOwner(),
+    ...joinCgroups(facts.joinFiles),
     ...(facts.isRoot ? [...opens, ...intoHolder] : [...intoHolder, intoHost, ...opens]),
     step("enter the template", "setns", [fd("template"), flags(CLONE, CLONE.CLONE_NEWNS)]),
     step("make the sandbox's namespaces", "unshare", [
@@ -89,7 +94,7 @@ export function planSandbox(layout: Layout, facts: PlanFacts): Plan {
     ...trees.map((tree, i) => moveTree(tree, `/l/${i}`)),
     ...mountUpper(layout, upper[0]),
     ...mountParts(layout.parts),
-    ...mountSystem(facts.hidden),
+    ...mountSystem(facts.hidden, layout.limits),
     step("move the new root over the old", "mount", [
       ".",
       "/",
@@ -166,7 +171,8 @@ function moveTree({ lower, handle }: Tree, target: string): Step {
 /** What the sandbox writes: directories `upper/N` and `work/N` for part N, on disk or in memory. */
 function mountUpper({ upper, parts }: Layout, tree: Tree | undefined): Step[] {
   if (tree !== undefined) return [moveTree(tree, "/u")];
-  const size = upper.kind === "tmpfs" && upper.sizeBytes !== null ? `,size=${upper.sizeBytes}` : "";
+  const { sizeBytes, inodes } = upper.kind === "tmpfs" ? upper : { sizeBytes: null, inodes: null };
+  const size = sized(sizeBytes) + (inodes === null ? "" : `,nr_inodes=${inodes}`);
   return [
     mountTmpfs("a place for what it writes", "/u", `mode=755${size}`),
     ...["/u/upper", "/u/work"].flatMap((dir) => [
@@ -191,7 +197,7 @@ function mountParts(parts: readonly Part[]): Step[] {
   return [...overlays, step("enter it", "chdir", ["/m"])];
 }
 
-function mountSystem(hidden: readonly HiddenPath[]): Step[] {
+function mountSystem(hidden: readonly HiddenPath[], limits: Limits): Step[] {
   const quiet = flags(MS, MS.MS_NOSUID, MS.MS_NODEV, MS.MS_NOEXEC);
   return [
     step("move /dev into place", "mount", ["/t/dev", "dev", null, flags(MS, MS.MS_MOVE), null]),
@@ -202,9 +208,9 @@ function mountSystem(hidden: readonly HiddenPath[]): Step[] {
       flags(MS, MS.MS_NOSUID, MS.MS_NOEXEC),
       "newinstance,ptmxmode=0666,mode=620",
     ]),
-    mountTmpfs("/dev/shm", "dev/shm", "mode=1777"),
-    mountTmpfs("/tmp", "tmp", "mode=1777"),
-    mountTmpfs("/run", "run", "mode=755"),
+    mountTmpfs("/dev/shm", "dev/shm", `mode=1777${sized(limits.shmBytes)}`),
+    mountTmpfs("/tmp", "tmp", `mode=1777${sized(limits.tmpBytes)}`),
+    mountTmpfs("/run", "run", `mode=755${sized(limits.tmpBytes)}`),
     step("mount /proc", "mount", ["proc", "proc", "proc", quiet, null]),
     bindOver("/t/sys", "proc/sys"),
     ...hidden.map(({ name, isDirectory }) =>
@@ -251,6 +257,10 @@ function mountTmpfs(what: string, target: string, options: string): Step {
     flags(MS, MS.MS_NOSUID, MS.MS_NODEV),
     options,
   ]);
+}
+
+function sized(bytes: number | null): string {
+  return bytes === null ? "" : `,size=${bytes}`;
 }
 
 function makeDirectory(path: string): Step {

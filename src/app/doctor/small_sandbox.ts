@@ -1,5 +1,12 @@
 /** The smallest sandbox: a whole one, but with nothing in it that could be executed. */
-import { giveTree, type Layout, type Lower, makeSite, type Sandbox } from "../../sandbox/mod.ts";
+import {
+  giveTree,
+  type Layout,
+  type Lower,
+  makeSite,
+  NO_LIMITS,
+  type Sandbox,
+} from "../../sandbox/mod.ts";
 import { makeUpper } from "../layout.ts";
 import type { UpperSpec } from "../spec.ts";
 import type { Subject } from "./subject.ts";
@@ -30,10 +37,11 @@ export async function withSmallSandbox(
   if (upper.kind === "disk") makeUpper(upperDir, parts, host.identity);
   const layout: Layout = {
     parts,
-    upper: upper.kind === "disk" ? { kind: "disk", dir: upperDir } : upper,
+    upper: upper.kind === "disk" ? { kind: "disk", dir: upperDir } : { ...upper, inodes: null },
     binds: [],
     network: "none",
     hostname: "doctor",
+    limits: NO_LIMITS,
   };
   const sandbox = engine.create(layout, { uid: 0, gid: 0 }, null);
   try {

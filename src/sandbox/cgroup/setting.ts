@@ -1,0 +1,79 @@
+/** Limits as the files of cgroups take them. */
+import type { Limits } from "../limit.ts";
+import { type Controller, CONTROLLERS } from "./hierarchy.ts";
+
+/** A file of a cgroup, and what is written to it. */
+export interface Setting {
+  readonly file: string;
+  readonly text: string;
+}
+
+/** The period of a processor limit, in microseconds. */
+const PERIOD_US = 100_000;
+
+/** Lists the controllers that a limit needs. */
+export function neededControllers(limits: Limits): Controller[] {
+  const { memoryBytes, swapBytes, cpus, cpuWeight, pids } = limits;
+  const isNeeded: Record<Controller, boolean> = {
+    memory: memoryBytes !== null || swapBytes !== null,
+    pids: pids !== null,
+    cpu: cpus !== null || cpuWeight !== null,
+  };
+  return CONTROLLERS.filter((name) => isNeeded[name]);
+}
+
+/** Gives what a controller of version 2 is told. */
+export function unifiedSettings(controller: Controller, limits: Limits): Setting[] {
+  const { memoryBytes, swapBytes, cpus, cpuWeight, pids } = limits;
+  switch (controller) {
+    case "memory":
+      return [
+        ...set("memory.max", memoryBytes),
+        ...set("memory.swap.max", swapBytes ?? (memoryBytes === null ? null : 0)),
+        ...set("memory.oom.group", memoryBytes === null ? null : 1),
+      ];
+    case "pids":
+      return set("pids.max", pids);
+    case "cpu":
+      return [
+        ...set("cpu.max", cpus === null ? null : `${quota(cpus)} ${PERIOD_US}`),
+        ...set("cpu.weight", cpuWeight),
+      ];
+  }
+}
+
+/** Gives what a controller of version 1 is told, in the order that it accepts. */
+export function legacySettings(controller: Controller, limits: Limits): Setting[] {
+  const { memoryBytes, swapBytes, cpus, cpuWeight, pids } = limits;
+  switch (controller) {
+    case "memory":
+      return [
+        ...set("memory.limit_in_bytes", memoryBytes),
+        ...set(
+          "memory.memsw.limit_in_bytes",
+          memoryBytes === null ? null : memoryBytes + (swapBytes ?? 0),
+        ),
+      ];
+    case "pids":
+      return set("pids.max", pids);
+    case "cpu":
+      return [
+        ...set("cpu.cfs_period_us", cpus === null ? null : PERIOD_US),
+        ...set("cpu.cfs_quota_us", cpus === null ? null : quota(cpus)),
+        // 100 is the usual weight of version 2, 1024 the usual shares of version 1.
+        ...set(
+          "cpu.shares",
+          cpuWeight === null ? null : Math.max(2, Math.round(cpuWeight * 10.24)),
+        ),
+      ];
+  }
+}
+
+function set(file: string, value: number | string | null): Setting[] {
+  return value === null ? [] : [{ file, text: String(value) }];
+}
+
+/** The kernel takes no quota below a millisecond. */
+function quota(cpus: number): number {
+  return Math.max(1000, Math.round(cpus * PERIOD_US));
+}

@@ -1,15 +1,16 @@
 /** A tar stream's bytes in, its entries out: no I/O, no waiting, no entry held in memory. */
-import type { EntrySink } from "./entry.ts";
+import type { Entry, EntrySink, Extent } from "./entry.ts";
 import { BLOCK_BYTES, type Header, isHeader, isZeroBlock, parseHeader } from "./header.ts";
 import { ExtendedHeaders } from "./extended_header.ts";
 import type { Place } from "./place.ts";
+import { checkExtents, HoleSink, LineMap, type MapReader, OldGnuMap } from "./sparse.ts";
 
 /** The largest extended header that is held in memory: names are 4 KiB, attributes 64 KiB each. */
 const MAX_EXTENDED_BYTES = 1 << 20;
 
 const NOT_AN_ARCHIVE = "it is not a gzip or tar archive";
 
-type State = "header" | "data" | "padding" | "extended" | "tail";
+type State = "header" | "map" | "data" | "padding" | "extended" | "tail";
 
 /** Decodes one tar stream that is pushed in pieces of any size. */
 export class TarDecoder {
@@ -25,6 +26,9 @@ export class TarDecoder {
   #left = 0;
   #padding = 0;
   #isSkipping = false;
+  /** The file that waits for the rest of its map. */
+  #sparse: { readonly entry: Entry; readonly map: MapReader; readonly size: number } | null = null;
+  #holes: HoleSink | null = null;
   /** The bytes taken before the chunk at hand. */
   #taken = 0;
 
@@ -44,7 +48,8 @@ export class TarDecoder {
     while (at < chunk.length) {
       switch (this.#state) {
         case "header":
-          at = this.#takeHeader(chunk, at);
+        case "map":
+          at = this.#takeBlock(chunk, at);
           break;
         case "data":
           at = this.#takeData(chunk, at);
@@ -86,11 +91,11 @@ export class TarDecoder {
     );
   }
 
-  #takeHeader(chunk: Uint8Array<ArrayBuffer>, at: number): number {
+  #takeBlock(chunk: Uint8Array<ArrayBuffer>, at: number): number {
     const wanted = BLOCK_BYTES - this.#filled;
     const offset = this.#taken + at - this.#filled;
     if (this.#filled === 0 && chunk.length - at >= BLOCK_BYTES) {
-      this.#readHeader(chunk.subarray(at, at + BLOCK_BYTES), offset);
+      this.#readBlock(chunk.subarray(at, at + BLOCK_BYTES), offset);
       return at + BLOCK_BYTES;
     }
     const piece = chunk.subarray(at, at + wanted);
@@ -98,9 +103,14 @@ export class TarDecoder {
     this.#filled += piece.length;
     if (this.#filled === BLOCK_BYTES) {
       this.#filled = 0;
-      this.#readHeader(this.#block, offset);
+      this.#readBlock(this.#block, offset);
     }
     return at + piece.length;
+  }
+
+  #readBlock(block: Uint8Array, offset: number): void {
+    if (this.#sparse === null) this.#readHeader(block, offset);
+    else this.#readMap(this.#sparse, block);
   }
 
   #readHeader(block: Uint8Array, offset: number): void {
@@ -119,35 +129,84 @@ export class TarDecoder {
     }
     const header = parseHeader(block, place);
     if (ExtendedHeaders.has(header.type)) this.#openExtended(header);
-    else if (header.type !== "V" || header.size > 0) this.#begin(header); // V: a volume's label
+    else if (header.type !== "V" || header.size > 0) this.#begin(header, block); // V: a volume's label
   }
 
-  #begin(header: Header): void {
+  #begin(header: Header, block: Uint8Array): void {
     const entry = this.#extended.apply(header);
-    this.#sink.begin(entry);
     // Only a file's bytes are wanted; a hard link has none, whatever its size says (as GNU tar).
-    const size = entry.kind === "link" ? 0 : this.#extended.sizeOf(header);
+    const stored = entry.kind === "link" ? 0 : this.#extended.storedSize(header);
+    const records = this.#extended.sparse();
     this.#extended.forget();
-    this.#open(size, entry.kind !== "file");
-    if (size === 0) this.#sink.end();
+    if (entry.kind !== "file") return this.#beginWhole(entry, stored);
+    if (header.type === "S") {
+      const map = new OldGnuMap(block, this.#place);
+      const sparse = { ...entry, size: map.realSize };
+      if (map.goesOn) this.#beginMap(sparse, map, stored);
+      else this.#beginSparse(sparse, map.extents, stored);
+    } else if (records !== null) {
+      const sparse = { ...entry, size: records.size };
+      if (records.extents === null) this.#beginMap(sparse, new LineMap(this.#place), stored);
+      else this.#beginSparse(sparse, records.extents, stored);
+    } else {
+      this.#beginWhole(entry, stored);
+    }
+  }
+
+  #beginWhole(entry: Entry, stored: number): void {
+    this.#holes = null;
+    this.#sink.begin(entry);
+    this.#open(stored, entry.kind !== "file");
+  }
+
+  #beginMap(entry: Entry, map: MapReader, size: number): void {
+    this.#sparse = { entry, map, size };
+    this.#state = "map";
+  }
+
+  #readMap(
+    { entry, map, size }: { entry: Entry; map: MapReader; size: number },
+    block: Uint8Array,
+  ): void {
+    const left = map.isInData ? size - BLOCK_BYTES : size;
+    // The last block of a map may be cut short only by the end of the archive.
+    if (left < 0) throw this.#place.refuse("has a malformed map of a sparse file");
+    if (map.take(block)) {
+      this.#sparse = null;
+      this.#beginSparse(entry, map.extents, left);
+    } else {
+      this.#sparse = { entry, map, size: left };
+    }
+  }
+
+  #beginSparse(entry: Entry, extents: readonly Extent[], stored: number): void {
+    const checked = checkExtents(extents, { size: entry.size, stored }, this.#place);
+    const sparse = { ...entry, extents: checked };
+    this.#holes = new HoleSink(sparse, this.#sink);
+    this.#sink.begin(sparse);
+    this.#open(stored, false);
   }
 
   #open(size: number, isSkipping: boolean): void {
     this.#left = size;
     this.#padding = (BLOCK_BYTES - size % BLOCK_BYTES) % BLOCK_BYTES;
     this.#isSkipping = isSkipping;
-    this.#state = size === 0 ? "header" : "data";
+    this.#state = "data";
+    if (size === 0) this.#end();
   }
 
   #takeData(chunk: Uint8Array<ArrayBuffer>, at: number): number {
     const piece = chunk.subarray(at, at + this.#left);
     this.#left -= piece.length;
-    if (!this.#isSkipping) this.#sink.data(piece);
-    if (this.#left === 0) {
-      this.#sink.end();
-      this.#state = this.#padding === 0 ? "header" : "padding";
-    }
+    if (!this.#isSkipping) (this.#holes ?? this.#sink).data(piece);
+    if (this.#left === 0) this.#end();
     return at + piece.length;
+  }
+
+  #end(): void {
+    this.#holes?.end();
+    this.#sink.end();
+    this.#state = this.#padding === 0 ? "header" : "padding";
   }
 
   #takePadding(chunk: Uint8Array<ArrayBuffer>, at: number): number {
@@ -163,20 +222,23 @@ export class TarDecoder {
     }
     this.#bodyType = header.type;
     this.#body = new Uint8Array(header.size);
-    this.#open(header.size, false);
-    if (header.size === 0) this.#extended.add(header.type, this.#body);
-    else this.#state = "extended";
+    this.#left = header.size;
+    this.#padding = (BLOCK_BYTES - header.size % BLOCK_BYTES) % BLOCK_BYTES;
+    this.#state = "extended";
+    if (header.size === 0) this.#endExtended();
   }
 
   #takeExtended(chunk: Uint8Array<ArrayBuffer>, at: number): number {
     const piece = chunk.subarray(at, at + this.#left);
     this.#body.set(piece, this.#body.length - this.#left);
     this.#left -= piece.length;
-    if (this.#left === 0) {
-      this.#extended.add(this.#bodyType, this.#body);
-      this.#state = this.#padding === 0 ? "header" : "padding";
-    }
+    if (this.#left === 0) this.#endExtended();
     return at + piece.length;
+  }
+
+  #endExtended(): void {
+    this.#extended.add(this.#bodyType, this.#body);
+    this.#state = this.#padding === 0 ? "header" : "padding";
   }
 
   #checkTail(chunk: Uint8Array<ArrayBuffer>, at: number): void {

@@ -1,6 +1,7 @@
 /** Directories beneath a root, opened one part at a time and never through a link. */
 import { close, fchmod, isErrno, mkdirAt, O, openAt } from "../../ffi/mod.ts";
-import { splitPath, toCString } from "./path.ts";
+import { toCString } from "./byte_text.ts";
+import { splitPath } from "./path.ts";
 import type { Place } from "./place.ts";
 
 const FLAGS = O.O_DIRECTORY | O.O_NOFOLLOW | O.O_CLOEXEC;

@@ -1,7 +1,14 @@
-/** What a tar stream consists of, as the decoder gives it. */
+/** What a tar stream consists of, as the decoder gives it and the encoder takes it. */
 
-/** What an entry makes. */
-export type EntryKind = "file" | "directory" | "symlink" | "link" | "fifo";
+/** What an entry makes; a whiteout is overlayfs's mark that hides a name of the layers below. */
+export type EntryKind =
+  | "file"
+  | "directory"
+  | "symlink"
+  | "link"
+  | "fifo"
+  | "whiteout"
+  | "device";
 
 /** One member of an archive, before its bytes. */
 export interface Entry {
@@ -14,12 +21,22 @@ export interface Entry {
   readonly mode: number;
   readonly uid: number;
   readonly gid: number;
-  /** How many bytes follow; 0 unless it is a file. */
+  /** How long it is, holes included; 0 unless it is a file. */
   readonly size: number;
+  /** Where the bytes that follow lie in it, in order; null if it has no hole. */
+  readonly extents: readonly Extent[] | null;
   /** When it was changed: seconds since 1970, and nanoseconds beyond them. */
   readonly mtime: Time;
-  /** How many extended attributes were stored with it. */
-  readonly xattrs: number;
+  readonly xattrs: readonly Xattr[];
+}
+
+/** One that we pack. */
+export type PackedEntry = Entry & { readonly kind: Exclude<EntryKind, "device"> };
+
+/** A piece of a file that is no hole. */
+export interface Extent {
+  readonly offset: number;
+  readonly length: number;
 }
 
 /** A moment as the kernel takes it. */
@@ -29,12 +46,20 @@ export interface Time {
   readonly nanoseconds: number;
 }
 
+/** An extended attribute; its name is text with one character a byte. */
+export interface Xattr {
+  readonly name: string;
+  readonly value: Uint8Array<ArrayBuffer>;
+}
+
 /** Who takes what the decoder finds, in the order of the stream. */
 export interface EntrySink {
   /** An entry begins. */
   begin(entry: Entry): void;
   /** Some of its bytes, valid only during the call. */
   data(bytes: Uint8Array<ArrayBuffer>): void;
+  /** A hole of so many bytes comes next. */
+  hole(length: number): void;
   /** The entry has ended. */
   end(): void;
 }

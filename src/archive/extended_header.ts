@@ -3,17 +3,19 @@ import type { Entry } from "./entry.ts";
 import type { Header } from "./header.ts";
 import { parsePax, parsePaxNumber, parsePaxTime } from "./pax.ts";
 import type { Place } from "./place.ts";
+import { parseExtents } from "./sparse.ts";
 import { refusalOf, toKind } from "./type.ts";
+import { parseXattrs } from "./xattr_record.ts";
 
-const XATTR = /^(?:SCHILY|LIBARCHIVE)\.xattr\./;
-// Such an attribute would hide what lies in the layers below.
-const OVERLAY_XATTR = /^(?:SCHILY|LIBARCHIVE)\.xattr\.(?:user|trusted)\.overlay\./;
+const utf8 = new TextDecoder();
 
 /** The extended headers in force at one point of the stream. */
 export class ExtendedHeaders {
   readonly #place: Place;
-  readonly #global = new Map<string, Uint8Array>();
-  #local: Map<string, Uint8Array> | null = null;
+  readonly #global = new Map<string, Uint8Array<ArrayBuffer>>();
+  #local: Map<string, Uint8Array<ArrayBuffer>> | null = null;
+  /** The map of a sparse file of format 0.0, whose records repeat. */
+  #extents: string[] = [];
 
   constructor(place: Place) {
     this.#place = place;
@@ -34,7 +36,7 @@ export class ExtendedHeaders {
    *
    * @throws {ArchiveError} If it is malformed.
    */
-  add(type: string, body: Uint8Array): void {
+  add(type: string, body: Uint8Array<ArrayBuffer>): void {
     if (type === "g") {
       for (const [key, value] of parsePax(body, this.#place)) this.#global.set(key, value);
       return;
@@ -42,7 +44,7 @@ export class ExtendedHeaders {
     this.#local ??= new Map();
     if (type === "L") this.#local.set("path", untilNul(body));
     else if (type === "K") this.#local.set("linkpath", untilNul(body));
-    else for (const [key, value] of parsePax(body, this.#place)) this.#local.set(key, value);
+    else this.#addRecords(this.#local, body);
   }
 
   /**
@@ -52,9 +54,9 @@ export class ExtendedHeaders {
    */
   apply(header: Header): Entry {
     const place = this.#place;
-    const name = this.#get("path") ?? header.name;
+    const name = this.#get("GNU.sparse.name") ?? this.#get("path") ?? header.name;
     place.entry = name;
-    const kind = toKind(header.type, name);
+    const kind = toKind(header, name);
     if (kind === null) throw place.refuse(refusalOf(header.type));
     const mtime = this.#get("mtime");
     return {
@@ -64,22 +66,55 @@ export class ExtendedHeaders {
       mode: header.mode,
       uid: this.#number("uid", header.uid),
       gid: this.#number("gid", header.gid),
-      size: kind === "file" ? this.sizeOf(header) : 0,
+      size: kind === "file" ? this.storedSize(header) : 0,
+      extents: null,
       mtime: mtime === undefined
         ? { seconds: header.mtime, nanoseconds: 0 }
         : parsePaxTime(mtime, place),
-      xattrs: this.#countXattrs(),
+      xattrs: this.isPending || this.#global.size > 0
+        ? parseXattrs([...this.#global, ...this.#local ?? []], place)
+        : [],
     };
   }
 
   /** Gives how many bytes follow a header. @throws {ArchiveError} If the record is malformed. */
-  sizeOf(header: Header): number {
+  storedSize(header: Header): number {
     return this.#number("size", header.size);
+  }
+
+  /**
+   * Gives what the records say of a sparse file: its length, and its map, which is null where it
+   * stands before the file's bytes; null if they say nothing.
+   *
+   * @throws {ArchiveError} If a record is malformed, or the format one we do not know.
+   */
+  sparse(): { readonly size: number; readonly extents: Entry["extents"] } | null {
+    if (this.#local === null) return null;
+    const [major, map] = [this.#text("GNU.sparse.major"), this.#text("GNU.sparse.map")];
+    if (major === undefined && map === undefined && this.#extents.length === 0) return null;
+    const size = this.#number("GNU.sparse.realsize", this.#number("GNU.sparse.size", -1));
+    if (size < 0) throw this.#place.refuse("is a sparse file of no size");
+    if (major === "1" && this.#text("GNU.sparse.minor") === "0") return { size, extents: null };
+    if (major !== undefined && major !== "0") {
+      throw this.#place.refuse("is a sparse file in a format that is not known");
+    }
+    const numbers = map === undefined ? this.#extents : map.split(",");
+    return { size, extents: parseExtents(numbers, this.#place) };
   }
 
   /** Forgets what belonged to the entry before. */
   forget(): void {
     this.#local = null;
+    this.#extents = [];
+  }
+
+  #addRecords(local: Map<string, Uint8Array<ArrayBuffer>>, body: Uint8Array): void {
+    for (const [key, value] of parsePax(body, this.#place)) {
+      local.set(key, value);
+      if (key === "GNU.sparse.offset" || key === "GNU.sparse.numbytes") {
+        this.#extents.push(utf8.decode(value));
+      }
+    }
   }
 
   /** An empty value takes a record of a global header back. */
@@ -88,28 +123,18 @@ export class ExtendedHeaders {
     return value?.length === 0 ? undefined : value;
   }
 
+  #text(key: string): string | undefined {
+    const value = this.#get(key);
+    return value === undefined ? undefined : utf8.decode(value);
+  }
+
   #number(key: string, fallback: number): number {
     const value = this.#get(key);
     return value === undefined ? fallback : parsePaxNumber(value, key, this.#place);
   }
-
-  #countXattrs(): number {
-    let count = 0;
-    if (this.#local === null && this.#global.size === 0) return count;
-    for (const key of [...this.#global.keys(), ...this.#local?.keys() ?? []]) {
-      if (key.startsWith("GNU.sparse.")) {
-        throw this.#place.refuse("is a pax sparse file, which is not supported");
-      }
-      if (OVERLAY_XATTR.test(key)) {
-        throw this.#place.refuse("carries an extended attribute of overlayfs");
-      }
-      if (XATTR.test(key)) count++;
-    }
-    return count;
-  }
 }
 
-function untilNul(body: Uint8Array): Uint8Array {
+function untilNul(body: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   const nul = body.indexOf(0);
   return nul === -1 ? body : body.subarray(0, nul);
 }

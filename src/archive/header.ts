@@ -1,4 +1,5 @@
 /** The 512 bytes before each entry: tar's header, as V7, POSIX, GNU and star write it (tar(5)). */
+import { parseNumber, parseOctal } from "./number.ts";
 import type { Place } from "./place.ts";
 
 /** The size of a header, and what every entry's data is padded to. */
@@ -16,6 +17,8 @@ export interface Header {
   readonly size: number;
   /** In seconds. */
   readonly mtime: number;
+  /** Whether both device numbers are 0. */
+  readonly isDeviceZero: boolean;
 }
 
 /** Says whether a block is all zero, as those at the end are. */
@@ -63,6 +66,7 @@ export function parseHeader(block: Uint8Array, place: Place): Header {
     gid: natural(116, 124, "group"),
     size: natural(124, 136, "size"),
     mtime: number(136, 148, "time"),
+    isDeviceZero: parseNumber(block, 329, 337) === 0 && parseNumber(block, 337, 345) === 0,
   };
 }
 
@@ -90,31 +94,4 @@ function hasText(block: Uint8Array, at: number, text: string): boolean {
     if (block[at + i] !== text.charCodeAt(i)) return false;
   }
   return true;
-}
-
-/** A number in octal digits or, with the first bit set, in binary; null if it is neither. */
-function parseNumber(block: Uint8Array, from: number, to: number): number | null {
-  const first = block[from]!;
-  if ((first & 0x80) === 0) return parseOctal(block, from, to);
-  const isNegative = (first & 0x40) !== 0;
-  let value = isNegative ? (first & 0x7f) - 0x80 : first & 0x7f;
-  for (let i = from + 1; i < to; i++) {
-    value = value * 256 + block[i]!;
-    if (!Number.isSafeInteger(value)) return null;
-  }
-  return value;
-}
-
-/** Octal digits between spaces, ended by a space or NUL; nothing at all is 0. */
-function parseOctal(block: Uint8Array, from: number, to: number): number | null {
-  let i = from;
-  while (i < to && block[i] === 0x20) i++;
-  let value = 0;
-  for (; i < to; i++) {
-    const byte = block[i]!;
-    if (byte === 0 || byte === 0x20) return value;
-    if (byte < 0x30 || byte > 0x37) return null;
-    value = value * 8 + byte - 0x30;
-  }
-  return value;
 }

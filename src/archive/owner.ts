@@ -9,6 +9,8 @@ export interface OwnerPolicy {
   readonly owners: "keep" | "root";
   /** Whether an id can be held here; what cannot becomes 0. */
   readonly isMapped: (id: number) => boolean;
+  /** Whether setuid and setgid bits are kept where the owner is. */
+  readonly setuid: "keep" | "drop";
 }
 
 /** An entry's owner as it can be held, and its mode without the bits that would lie about it. */
@@ -21,11 +23,16 @@ export interface Ownership {
 }
 
 /** Decides an entry's owner and mode; root's own setuid bits are kept only if root owns the file. */
-export function decideOwner(entry: Entry, policy: OwnerPolicy): Ownership {
+export function decideOwner(
+  entry: Pick<Entry, "uid" | "gid" | "mode">,
+  policy: OwnerPolicy,
+): Ownership {
   const canHold = (id: number) => policy.owners === "keep" ? policy.isMapped(id) : id === 0;
   const holdsUid = canHold(entry.uid);
   const holdsGid = canHold(entry.gid);
-  const lost = (holdsUid ? 0 : S_ISUID) | (holdsGid ? 0 : S_ISGID);
+  const lost = policy.setuid === "drop"
+    ? S_ISUID | S_ISGID
+    : (holdsUid ? 0 : S_ISUID) | (holdsGid ? 0 : S_ISGID);
   return {
     uid: holdsUid ? entry.uid : 0,
     gid: holdsGid ? entry.gid : 0,

@@ -1,5 +1,5 @@
 /** Names of entries as paths beneath a root: kept as text with one character for each byte. */
-import type { CString } from "../../ffi/mod.ts";
+import { toByteText } from "./byte_text.ts";
 import type { Place } from "./place.ts";
 
 /**
@@ -29,16 +29,4 @@ export function splitPath(path: string): { readonly directory: string; readonly 
   return slash === -1
     ? { directory: "", leaf: path }
     : { directory: path.slice(0, slash), leaf: path.slice(slash + 1) };
-}
-
-/** Gives a path as the kernel takes it: ASCII as it stands, else the bytes. */
-export function toCString(path: string): CString {
-  if (!/[\x80-\xff]/.test(path)) return path;
-  return Uint8Array.from(path, (character) => character.charCodeAt(0));
-}
-
-function toByteText(bytes: Uint8Array): string {
-  let text = "";
-  for (let i = 0; i < bytes.length; i++) text += String.fromCharCode(bytes[i]!);
-  return text;
 }

@@ -1,9 +1,10 @@
 /** Extended headers: records that replace fields of the headers after them (pax(1)). */
+import { toByteText } from "./byte_text.ts";
 import type { Time } from "./entry.ts";
 import type { Place } from "./place.ts";
 
-/** The records in force, by keyword; values are bytes. */
-export type PaxRecords = ReadonlyMap<string, Uint8Array>;
+/** A record: a keyword as text with one character a byte, and a value. */
+export type PaxRecord = readonly [key: string, value: Uint8Array<ArrayBuffer>];
 
 const utf8 = new TextDecoder();
 
@@ -12,8 +13,8 @@ const utf8 = new TextDecoder();
  *
  * @throws {ArchiveError} If a record is malformed.
  */
-export function parsePax(bytes: Uint8Array, place: Place): Map<string, Uint8Array> {
-  const records = new Map<string, Uint8Array>();
+export function parsePax(bytes: Uint8Array, place: Place): PaxRecord[] {
+  const records: PaxRecord[] = [];
   for (let at = 0; at < bytes.length;) {
     const space = bytes.indexOf(0x20, at);
     const length = space === -1 || space - at > 10 ? NaN : toNatural(bytes.subarray(at, space));
@@ -22,7 +23,7 @@ export function parsePax(bytes: Uint8Array, place: Place): Map<string, Uint8Arra
     const isWhole = end <= bytes.length && bytes[end - 1] === 0x0a &&
       equals > space + 1 && equals < end - 1;
     if (!isWhole) throw place.refuse("has a malformed extended header");
-    records.set(utf8.decode(bytes.subarray(space + 1, equals)), bytes.slice(equals + 1, end - 1));
+    records.push([toByteText(bytes.subarray(space + 1, equals)), bytes.slice(equals + 1, end - 1)]);
     at = end;
   }
   return records;

@@ -1,12 +1,13 @@
 /** Unpacks one archive beneath a directory, as a stream, whatever it holds. */
 import { AT, close, O, openAt, SyscallError } from "../../ffi/mod.ts";
 import { HostError } from "../errors.ts";
+import type { Counts } from "./count.ts";
 import { TarDecoder } from "./decode.ts";
 import { DEFAULT_LIMITS, type UnpackLimits } from "./limit.ts";
 import type { OwnerPolicy } from "./owner.ts";
 import { Place, showName } from "./place.ts";
 import { type ByteSource, openTar } from "./source.ts";
-import { type Counts, TreeWriter } from "./write.ts";
+import { TreeWriter, type WritePolicy } from "./write.ts";
 
 /** What one archive came to. */
 export type UnpackSummary = Readonly<Counts>;
@@ -19,6 +20,12 @@ export interface UnpackOptions {
   readonly owners: OwnerPolicy["owners"];
   /** Says whether an id can be held here; by default only 0. */
   readonly isMapped?: OwnerPolicy["isMapped"];
+  /** `drop` takes setuid and setgid bits from all files; by default they stay where the owner does. */
+  readonly setuid?: OwnerPolicy["setuid"];
+  /** `oci` turns the whiteouts of an OCI layer into overlayfs's; by default they are plain files. */
+  readonly whiteouts?: WritePolicy["whiteouts"];
+  /** By default an archive that holds a device, other than a whiteout, is refused. */
+  readonly devices?: WritePolicy["devices"];
   readonly limits?: Partial<UnpackLimits>;
   /** Called with the bytes of the archive read so far. */
   readonly onProgress?: (bytesRead: number) => void;
@@ -39,7 +46,13 @@ export async function unpack(
   options: UnpackOptions,
 ): Promise<UnpackSummary> {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const policy = { owners: options.owners, isMapped: options.isMapped ?? ((id) => id === 0) };
+  const policy = {
+    owners: options.owners,
+    isMapped: options.isMapped ?? ((id: number) => id === 0),
+    setuid: options.setuid ?? "keep",
+    whiteouts: options.whiteouts ?? "plain",
+    devices: options.devices ?? "refuse",
+  };
   const place = new Place(options.name);
   using writer = new TreeWriter(root, { place, limits, policy });
   const decoder = new TarDecoder(writer, place);

@@ -118,7 +118,7 @@ const attacks: readonly Attack[] = [
   {
     deed: "make a device",
     members: () => [{ name: "sda", type: "4", mode: 0o666 }],
-    state: "is a block device",
+    state: "is a device",
   },
 ];
 

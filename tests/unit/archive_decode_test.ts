@@ -6,7 +6,7 @@ import { TarDecoder } from "../../src/archive/decode.ts";
 import type { Entry } from "../../src/archive/entry.ts";
 import { Place } from "../../src/archive/place.ts";
 import { ArchiveError } from "../../src/errors.ts";
-import { member, pax, tar } from "../support/tar.ts";
+import { member, pax, sign, tar } from "../support/tar.ts";
 
 interface Decoded {
   readonly name: string;
@@ -27,6 +27,9 @@ function decode(bytes: Uint8Array<ArrayBuffer>, step = bytes.length, isSealed = 
     },
     data: (piece: Uint8Array) => {
       body += text(piece);
+    },
+    hole: (length: number) => {
+      body += ".".repeat(length);
     },
     end: () => found.push({ name: text(entry!.name), entry: entry!, body }),
   };
@@ -111,7 +114,8 @@ Deno.test("a size above 8 GiB is read from base-256 (node-tar 188)", () => {
   const field = new Uint8Array([0x80, 0, 0, 0, 0, 0, 0, 2, 0x40, 0, 0, 0]);
   const header = member({ name: "huge", size: field });
   let size = 0;
-  const sink = { begin: (entry: Entry) => void (size = entry.size), data: () => {}, end: () => {} };
+  const begin = (entry: Entry) => void (size = entry.size);
+  const sink = { begin, data: () => {}, hole: () => {}, end: () => {} };
   new TarDecoder(sink, new Place("x.tar")).push(header);
   assertEquals(size, 9 * 2 ** 30);
 });
@@ -151,17 +155,22 @@ Deno.test("the decoder refuses other data after the end", () => {
   assertEquals(refusal(bytes), 'Cannot unpack "x.tar": other data follows its end, at byte 1536');
 });
 
-Deno.test("the decoder refuses devices, sparse files and unknown types by name", () => {
+Deno.test("the decoder refuses unknown types by name", () => {
   const of = (type: string) => refusal(tar({ name: "a\nb", type }));
   const start = 'Cannot unpack "x.tar": entry "a\\nb" at byte 0 ';
-  assertEquals(of("3"), `${start}is a character device`);
-  assertEquals(of("4"), `${start}is a block device`);
-  assertEquals(of("S"), `${start}is a GNU sparse file, which is not supported`);
+  assertEquals(of("M"), `${start}continues from another volume`);
   assertEquals(of("%"), `${start}is of an unknown type, "%"`);
-  assertEquals(
-    refusal(tar(pax({ "GNU.sparse.major": "1" }), { name: "s" })),
-    'Cannot unpack "x.tar": entry "s" at byte 1024 is a pax sparse file, which is not supported',
+});
+
+Deno.test("the decoder tells a device from a whiteout, which is the device 0:0", () => {
+  const zero = member({ name: "a", type: "3" });
+  const other = member({ name: "b", type: "3" });
+  other.set(new TextEncoder().encode("0000001"), 337);
+  sign(other);
+  const kinds = decode(concat([zero, other, tar({ name: "c", type: "4" })])).map(({ entry }) =>
+    entry.kind
   );
+  assertEquals(kinds, ["whiteout", "device", "device"]);
 });
 
 Deno.test("the decoder refuses attributes by which overlayfs hides files", () => {

@@ -1,0 +1,47 @@
+/** A file's bytes and holes, read from a descriptor. */
+import { type FileStatus, isErrno, read, SEEK, seek } from "../../ffi/mod.ts";
+import type { Entry, Extent } from "./entry.ts";
+
+const CHUNK_BYTES = 256 * 1024;
+
+/** Finds the pieces of a file that are no holes; null if it has none. */
+export function findExtents(fd: number, { size, diskBytes }: FileStatus): Extent[] | null {
+  if (diskBytes >= size) return null;
+  const extents: Extent[] = [];
+  for (let at = 0; at < size;) {
+    const offset = findData(fd, at);
+    if (offset === null || offset >= size) break;
+    at = Math.min(seek(fd, offset, SEEK.SEEK_HOLE), size);
+    extents.push({ offset, length: at - offset });
+  }
+  seek(fd, 0, SEEK.SEEK_SET);
+  return extents.length === 1 && extents[0]!.length === size ? null : extents;
+}
+
+/**
+ * Reads what an entry says a file holds: if the file ends before, zeros stand for the rest. A piece is
+ * valid until the next is asked for.
+ */
+export function* readContent(fd: number, { size, extents }: Entry): Generator<Uint8Array> {
+  const buffer = new Uint8Array(CHUNK_BYTES);
+  for (const { offset, length } of extents ?? [{ offset: 0, length: size }]) {
+    if (extents !== null) seek(fd, offset, SEEK.SEEK_SET);
+    for (let left = length; left > 0;) {
+      const wanted = buffer.subarray(0, Math.min(left, CHUNK_BYTES));
+      const got = read(fd, wanted);
+      if (got === 0) wanted.fill(0);
+      const piece = got === 0 ? wanted : wanted.subarray(0, got);
+      left -= piece.length;
+      yield piece;
+    }
+  }
+}
+
+function findData(fd: number, at: number): number | null {
+  try {
+    return seek(fd, at, SEEK.SEEK_DATA);
+  } catch (error) {
+    if (!isErrno(error, "ENXIO")) throw error;
+    return null;
+  }
+}

@@ -1,0 +1,83 @@
+/** Gives what was unpacked its owner, attributes, mode and times. */
+import {
+  fchmod,
+  fchmodAt,
+  fchown,
+  isErrno,
+  lchownAt,
+  setTime,
+  setTimeAt,
+  setXattr,
+} from "../../ffi/mod.ts";
+import { toCString } from "./byte_text.ts";
+import { countLoss, type Counts } from "./count.ts";
+import type { Entry, Xattr } from "./entry.ts";
+import { decideOwner, type OwnerPolicy, type Ownership } from "./owner.ts";
+import { type Place, showName } from "./place.ts";
+import { isKept } from "./xattr.ts";
+
+/** What an entry says of a file beside its content. */
+export type Description = Pick<Entry, "kind" | "mode" | "uid" | "gid" | "mtime" | "xattrs">;
+
+/** Describes files; the order of the calls is the one in which none undoes another. */
+export class Describer {
+  readonly #place: Place;
+  readonly #policy: OwnerPolicy;
+  readonly #counts: Counts;
+
+  constructor(place: Place, policy: OwnerPolicy, counts: Counts) {
+    this.#place = place;
+    this.#policy = policy;
+    this.#counts = counts;
+  }
+
+  /** Describes an open file or directory: a new owner clears capabilities and special bits. */
+  describeOpen(fd: number, description: Description): void {
+    const { uid, gid, mode } = this.#decide(description);
+    if (this.#policy.owners === "keep") fchown(fd, uid, gid);
+    // Before the mode, which may forbid them to one who is not root.
+    for (const xattr of description.xattrs) this.#setXattr(fd, xattr);
+    fchmod(fd, mode);
+    setTime(fd, description.mtime.seconds, description.mtime.nanoseconds);
+  }
+
+  /** Describes what cannot be opened; it was made just now, by us. */
+  describeAt(parent: number, name: string, description: Description): void {
+    const { uid, gid, mode } = this.#decide(description);
+    const path = toCString(name);
+    if (this.#policy.owners === "keep") lchownAt(parent, path, uid, gid);
+    for (const { name } of description.xattrs) this.#loseXattr(name);
+    if (description.kind === "fifo") fchmodAt(parent, path, mode);
+    const { seconds, nanoseconds } = description.mtime;
+    setTimeAt(parent, path, BigInt(seconds) * 1_000_000_000n + BigInt(nanoseconds));
+  }
+
+  #decide(description: Description): Ownership {
+    const ownership = decideOwner(description, this.#policy);
+    if (!ownership.isHeld) {
+      const { uid, gid } = description;
+      countLoss(this.#counts, "ownersLost", () => `${this.#name()}: owner ${uid}:${gid}`);
+    }
+    return ownership;
+  }
+
+  #setXattr(fd: number, { name, value }: Xattr): void {
+    if (!isKept(name)) return this.#loseXattr(name);
+    try {
+      setXattr(fd, toCString(name), value);
+    } catch (error) {
+      // Capabilities need rights that we may not have; file systems differ in what they hold.
+      const known = ["EPERM", "EOPNOTSUPP", "EINVAL", "ENOSPC", "E2BIG", "ERANGE"] as const;
+      if (!isErrno(error, ...known)) throw error;
+      this.#loseXattr(name);
+    }
+  }
+
+  #loseXattr(name: string): void {
+    countLoss(this.#counts, "xattrsLost", () => `${this.#name()}: attribute ${name}`);
+  }
+
+  #name(): string {
+    return showName(this.#place.entry ?? new Uint8Array(0));
+  }
+}

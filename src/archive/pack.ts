@@ -1,0 +1,142 @@
+/** Packs a live tree into a tar, plain or in gzip: the same tree gives the same bytes. */
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import { SyscallError } from "../../ffi/mod.ts";
+import { HostError } from "../errors.ts";
+import { encodeEntry, paddingOf, storedBytes } from "./encode.ts";
+import { BLOCK_BYTES } from "./header.ts";
+import { PackPlace } from "./pack_place.ts";
+import { type PackNote, TreeReader } from "./read_tree.ts";
+
+/** A tree that is packed. */
+export interface PackPart {
+  /** A descriptor of its root, open for reading; it stays open. */
+  readonly dir: number;
+  /** Where it stands in the archive: a path without a slash at either end, "" for the root. */
+  readonly at: string;
+}
+
+/** How trees are packed. */
+export interface PackOptions {
+  /** What is packed, for errors. */
+  readonly name: string;
+  /** `keep` writes each file's own ids, `root` writes 0. */
+  readonly owners: "keep" | "root";
+  /** `keep` writes each file's own time, a number that one: seconds since 1970. */
+  readonly mtime: "keep" | number;
+  /** gzip's level, 1 to 9; null for a plain tar. */
+  readonly level: number | null;
+  /**
+   * `oci` takes the tree for an overlay's upper and writes its whiteouts and opaque directories as
+   * OCI layers have them; `plain` writes whiteouts as the devices that they are.
+   */
+  readonly whiteouts: "oci" | "plain";
+  /** What happens when a file changes while it is read; by default the packing fails. */
+  readonly onChange?: "fail" | "note";
+  /** Told of what is left out, or not as it was. */
+  readonly onNote?: (note: PackNote) => void;
+  /** Called with the bytes of tar written so far. */
+  readonly onProgress?: (bytes: number) => void;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const CHUNK_BYTES = 256 * 1024;
+
+/**
+ * Packs trees, in the order given, as one archive. Each starts with its own directory; what lies in a
+ * directory follows it, sorted by the bytes of the names.
+ *
+ * @throws {ArchiveError} If a file changes while it is read, or cannot stand in an archive.
+ * @throws {HostError} If the file system refuses.
+ */
+export async function* packTree(
+  parts: readonly PackPart[],
+  options: PackOptions,
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const place = new PackPlace(options.name);
+  const tar = watch(chunks(encodeTree(parts, place, options)), options);
+  try {
+    yield* options.level === null ? tar : gzip(tar, options.level);
+  } catch (error) {
+    throw error instanceof SyscallError ? explain(error, place) : error;
+  }
+}
+
+function* encodeTree(
+  parts: readonly PackPart[],
+  place: PackPlace,
+  options: PackOptions,
+): Generator<Uint8Array> {
+  const reader = new TreeReader(place, options);
+  for (const { dir, at } of parts) {
+    for (const { entry, content } of reader.read(dir, at)) {
+      yield encodeEntry(entry);
+      if (content === null) continue;
+      yield* content;
+      yield zeros(paddingOf(storedBytes(entry)));
+    }
+  }
+  yield zeros(2 * BLOCK_BYTES);
+}
+
+/** Joins small pieces; what it gives is the taker's own. */
+function* chunks(pieces: Iterable<Uint8Array>): Generator<Uint8Array<ArrayBuffer>> {
+  let chunk = new Uint8Array(CHUNK_BYTES);
+  let filled = 0;
+  for (let piece of pieces) {
+    while (piece.length > 0) {
+      const part = piece.subarray(0, CHUNK_BYTES - filled);
+      chunk.set(part, filled);
+      filled += part.length;
+      piece = piece.subarray(part.length);
+      if (filled === CHUNK_BYTES) {
+        yield chunk;
+        chunk = new Uint8Array(CHUNK_BYTES);
+        filled = 0;
+      }
+    }
+  }
+  yield chunk.subarray(0, filled);
+}
+
+async function* watch(
+  bytes: Iterable<Uint8Array<ArrayBuffer>>,
+  { onProgress, signal }: PackOptions,
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  let written = 0;
+  for (const chunk of bytes) {
+    signal?.throwIfAborted();
+    written += chunk.length;
+    yield chunk;
+    onProgress?.(written);
+  }
+}
+
+/** Node's compressor and not `CompressionStream`: it has levels, and no time or name in its header. */
+async function* gzip(
+  tar: AsyncGenerator<Uint8Array<ArrayBuffer>>,
+  level: number,
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const compressor = createGzip({ level, chunkSize: CHUNK_BYTES });
+  let failure: unknown = null;
+  const running = pipeline(Readable.from(tar, { highWaterMark: 2 }), compressor);
+  running.catch((error: unknown) => failure ??= error);
+  try {
+    for await (const chunk of compressor) yield chunk;
+    await running;
+  } catch (error) {
+    throw failure ?? error;
+  } finally {
+    compressor.destroy();
+    await tar.return(undefined);
+  }
+}
+
+function zeros(length: number): Uint8Array {
+  return new Uint8Array(length);
+}
+
+function explain(error: SyscallError, place: PackPlace): HostError {
+  return new HostError(`${place.describe()}: ${error.message}`, { cause: error });
+}

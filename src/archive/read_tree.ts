@@ -1,0 +1,245 @@
+/** A live tree in, its entries out: every call relative to a descriptor, none through a link. */
+import {
+  close,
+  type FileStatus,
+  isErrno,
+  lstatAt,
+  O,
+  openAt,
+  readDirectory,
+  readLinkAt,
+  S,
+  statFd,
+} from "../../ffi/mod.ts";
+import { fromByteText, toCString } from "./byte_text.ts";
+import type { Entry, PackedEntry, Xattr } from "./entry.ts";
+import { DEFAULT_LIMITS } from "./limit.ts";
+import { isOpaque, isWhiteout, OPAQUE_NAME, WHITEOUT_PREFIX } from "./whiteout.ts";
+import type { PackPlace } from "./pack_place.ts";
+import { findExtents, readContent } from "./content.ts";
+import { readXattrs } from "./xattr.ts";
+
+/** Something that is not in the archive as it is in the tree. */
+export interface PackNote {
+  /** The file's name, quoted. */
+  readonly name: string;
+  /** What follows it in a sentence: `is a socket, which is left out`. */
+  readonly state: string;
+}
+
+/** What decides how entries look. */
+export interface ReadPolicy {
+  readonly owners: "keep" | "root";
+  readonly mtime: "keep" | number;
+  readonly whiteouts: "oci" | "plain";
+  readonly onChange?: "fail" | "note";
+  readonly onNote?: (note: PackNote) => void;
+}
+
+/** An entry, and its bytes if it is a file; they must be taken before the next entry. */
+export interface Found {
+  readonly entry: PackedEntry;
+  readonly content: Iterable<Uint8Array> | null;
+}
+
+// A pipe or a device that takes a file's place must neither block nor be driven.
+const FLAGS = O.O_NOFOLLOW | O.O_NONBLOCK | O.O_NOCTTY | O.O_CLOEXEC;
+
+const KINDS: Readonly<Record<number, PackedEntry["kind"]>> = {
+  [S.S_IFREG]: "file",
+  [S.S_IFDIR]: "directory",
+  [S.S_IFLNK]: "symlink",
+  [S.S_IFIFO]: "fifo",
+};
+
+const LEFT_OUT: Readonly<Record<number, string>> = {
+  [S.S_IFSOCK]: "is a socket, which is left out",
+  [S.S_IFCHR]: "is a character device, which is left out",
+  [S.S_IFBLK]: "is a block device, which is left out",
+};
+
+const CHANGED = "changed while it was read";
+
+/** Reads trees; hard links between files are found in all of them. */
+export class TreeReader {
+  readonly #place: PackPlace;
+  readonly #policy: ReadPolicy;
+  /** The first name of each file that has several, and how many are still to come. */
+  readonly #linked = new Map<string, { readonly path: string; left: number }>();
+
+  constructor(place: PackPlace, policy: ReadPolicy) {
+    this.#place = place;
+    this.#policy = policy;
+  }
+
+  /** Gives a directory and all beneath it, as they stand at `path` of the archive. */
+  *read(dir: number, path: string): Generator<Found> {
+    this.#place.path = path;
+    yield* this.#readDirectory(dir, path, 0);
+  }
+
+  *#readDirectory(fd: number, path: string, depth: number): Generator<Found> {
+    const before = statFd(fd);
+    const xattrs = this.#readXattrs(fd);
+    yield this.#found("directory", path === "" ? "." : path, before, { xattrs });
+    if (this.#policy.whiteouts === "oci" && isOpaque(fd)) yield mark(join(path, OPAQUE_NAME));
+    for (const name of listNames(fd)) {
+      const child = join(path, name);
+      this.#place.path = child;
+      yield* this.#readChild(fd, name, child, depth + 1);
+    }
+    this.#place.path = path;
+    if (isChanged(before, statFd(fd))) this.#tellChange();
+  }
+
+  *#readChild(parent: number, name: string, path: string, depth: number): Generator<Found> {
+    if (depth > DEFAULT_LIMITS.maxDepth) {
+      throw this.#place.refuse(`lies more than ${DEFAULT_LIMITS.maxDepth} directories deep`);
+    }
+    const status = this.#ifThere(() => lstatAt(parent, toCString(name)));
+    if (status === null) return;
+    if (isWhiteout(status)) {
+      yield this.#whiteout(name, path, status);
+      return;
+    }
+    if (this.#policy.whiteouts === "oci" && name.startsWith(WHITEOUT_PREFIX)) {
+      throw this.#place.refuse("has a name that means a whiteout in an OCI layer");
+    }
+    const type = status.mode & S.S_IFMT;
+    const kind = KINDS[type];
+    if (kind === undefined) return this.#note(LEFT_OUT[type] ?? "is of an unknown type");
+    if (kind !== "directory" && status.links > 1) {
+      const first = this.#firstName(status, path);
+      if (first !== null) {
+        yield this.#found("link", path, status, { target: fromByteText(first) });
+        return;
+      }
+    }
+    if (kind === "symlink") {
+      const target = this.#ifThere(() => readLinkAt(parent, toCString(name)));
+      if (target !== null) yield this.#found(kind, path, status, { target });
+      return;
+    }
+    if (kind === "fifo") return yield this.#found(kind, path, status, {});
+
+    const fd = this.#ifThere(() => openAt(parent, toCString(name), FLAGS));
+    if (fd === null) return;
+    try {
+      if (!isSame(status, statFd(fd))) return this.#tellChange();
+      if (kind === "directory") yield* this.#readDirectory(fd, path, depth);
+      else yield* this.#readFile(fd, path);
+    } finally {
+      close(fd);
+    }
+  }
+
+  *#readFile(fd: number, path: string): Generator<Found> {
+    const before = statFd(fd);
+    const extents = findExtents(fd, before);
+    const xattrs = this.#readXattrs(fd);
+    const { entry } = this.#found("file", path, before, { size: before.size, extents, xattrs });
+    yield { entry, content: before.size === 0 ? null : readContent(fd, entry) };
+    if (isChanged(before, statFd(fd))) this.#tellChange();
+  }
+
+  #found(
+    kind: PackedEntry["kind"],
+    path: string,
+    status: FileStatus,
+    more: Partial<Pick<Entry, "target" | "size" | "extents" | "xattrs">>,
+  ): Found {
+    const { owners, mtime } = this.#policy;
+    const entry: PackedEntry = {
+      kind,
+      name: fromByteText(path),
+      target: new Uint8Array(0),
+      mode: status.mode & 0o7777,
+      uid: owners === "keep" ? status.uid : 0,
+      gid: owners === "keep" ? status.gid : 0,
+      size: 0,
+      extents: null,
+      mtime: mtime === "keep" ? toTime(status.mtimeNs) : { seconds: mtime, nanoseconds: 0 },
+      xattrs: [],
+      ...more,
+    };
+    return { entry, content: null };
+  }
+
+  #whiteout(name: string, path: string, status: FileStatus): Found {
+    if (this.#policy.whiteouts === "plain") return this.#found("whiteout", path, status, {});
+    const directory = path.slice(0, path.length - name.length);
+    return mark(`${directory}${WHITEOUT_PREFIX}${name}`);
+  }
+
+  /** Gives the name under which a file of several was packed before, or null and keeps this one. */
+  #firstName(status: FileStatus, path: string): string | null {
+    const key = `${status.device} ${status.inode}`;
+    const known = this.#linked.get(key);
+    if (known === undefined) {
+      this.#linked.set(key, { path, left: status.links - 1 });
+      return null;
+    }
+    if (--known.left === 0) this.#linked.delete(key);
+    return known.path;
+  }
+
+  #readXattrs(fd: number): Xattr[] {
+    return readXattrs(fd, (name) => this.#note(`has the attribute ${name}, which is left out`));
+  }
+
+  /** Makes a call on a name that was listed: gone now, or of another kind, it has changed. */
+  #ifThere<T>(call: () => T): T | null {
+    try {
+      return call();
+    } catch (error) {
+      if (!isErrno(error, "ENOENT", "ELOOP", "ENXIO")) throw error;
+      this.#tellChange();
+      return null;
+    }
+  }
+
+  #tellChange(): void {
+    if (this.#policy.onChange === "note") return this.#note(CHANGED);
+    throw this.#place.refuse(CHANGED, "Pack it while nothing writes to it.");
+  }
+
+  #note(state: string): void {
+    this.#policy.onNote?.({ name: this.#place.name, state });
+  }
+}
+
+function mark(path: string): Found {
+  const none = new Uint8Array(0);
+  const mtime = { seconds: 0, nanoseconds: 0 };
+  const rest = { mode: 0, uid: 0, gid: 0, size: 0, extents: null, mtime, xattrs: [] };
+  return {
+    entry: { kind: "file", name: fromByteText(path), target: none, ...rest },
+    content: null,
+  };
+}
+
+function listNames(fd: number): string[] {
+  const names: string[] = [];
+  for (let more = readDirectory(fd); more !== null; more = readDirectory(fd)) names.push(...more);
+  return names.sort();
+}
+
+function isSame(a: FileStatus, b: FileStatus): boolean {
+  return a.device === b.device && a.inode === b.inode &&
+    (a.mode & S.S_IFMT) === (b.mode & S.S_IFMT);
+}
+
+function isChanged(before: FileStatus, after: FileStatus): boolean {
+  return before.size !== after.size || before.mtimeNs !== after.mtimeNs ||
+    before.ctimeNs !== after.ctimeNs;
+}
+
+function toTime(ns: bigint): Entry["mtime"] {
+  const second = 1_000_000_000n;
+  const nanoseconds = ((ns % second) + second) % second;
+  return { seconds: Number((ns - nanoseconds) / second), nanoseconds: Number(nanoseconds) };
+}
+
+function join(directory: string, name: string): string {
+  return directory === "" ? name : `${directory}/${name}`;
+}

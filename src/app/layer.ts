@@ -2,7 +2,7 @@
 import { pooledMap } from "@std/async/pool";
 import type { BuildJob, Layer, LayerPhase, LayerRequest, Store } from "../store/mod.ts";
 import type { IoBudget, Share } from "../budget/mod.ts";
-import { unpackInto, type UnpackSummary } from "../archive/mod.ts";
+import type { UnpackSummary } from "../archive/mod.ts";
 import { checkDistinct, parseLayerPath } from "./layer_path.ts";
 
 /** An archive, and where it is to be shown. */
@@ -136,6 +136,7 @@ async function unpackWithin(
 
 /** Unpacks in this process: for tests, and where nothing confines. */
 export async function unpackHere(job: BuildJob): Promise<UnpackSummary> {
+  const { unpackInto } = await import("../archive/mod.ts"); // not read by starts that unpack nothing
   const { archive, at, onProgress, signal } = job;
   const file = await Deno.open(archive);
   return await unpackInto(at, file.readable, { name: archive, owners: "root", onProgress, signal });

@@ -1,0 +1,12 @@
+/** Starts in a live engine, as `minisandbox bench start` measures them. */
+import type { StartReport } from "../src/app/bench/start.ts";
+import { type Context, run } from "./context.ts";
+import { layerOptions, PROGRAM } from "./peer/minisandbox.ts";
+
+/** Measures starts in one engine of its own. */
+export async function measureLive(context: Context, count: number): Promise<StartReport> {
+  const options = ["--count", String(count), "--json"];
+  return JSON.parse(
+    await run([PROGRAM, "bench", "start", ...layerOptions(context), ...options]),
+  ) as StartReport;
+}

@@ -214,7 +214,10 @@ export const IOCTL = {
   TIOCLINUX: 0x541c,
   TIOCGPTN: 0x80045430,
   TIOCSPTLCK: 0x40045431,
+  SIOCADDRT: 0x890b,
   SIOCSIFFLAGS: 0x8914,
+  SIOCSIFADDR: 0x8916,
+  SIOCSIFNETMASK: 0x891c,
 } as const;
 
 /** Resources of `getrlimit(2)`. */

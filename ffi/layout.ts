@@ -13,7 +13,20 @@ export const OPEN_HOW = { size: 24, flags: 0, mode: 8, resolve: 16 } as const;
 export const RUSAGE = { size: 144, ru_utime: 0, ru_stime: 16, ru_maxrss: 32 } as const;
 
 /** `struct ifreq` (netdevice(7)). */
-export const IFREQ = { size: 40, ifr_name: 0, ifr_flags: 16 } as const;
+export const IFREQ = { size: 40, ifr_name: 0, ifr_flags: 16, ifr_addr: 16 } as const;
+
+/** `struct rtentry` (linux/route.h), and the flag of a route that can be used. */
+export const RTENTRY = {
+  size: 120,
+  rt_dst: 8,
+  rt_genmask: 40,
+  rt_flags: 56,
+  rt_dev: 88,
+  RTF_UP: 1,
+} as const;
+
+/** `struct sockaddr_in` (ip(7)). */
+export const SOCKADDR_IN = { size: 16, sin_family: 0, sin_addr: 4 } as const;
 
 /** `struct winsize` (ioctl_tty(2)). */
 export const WINSIZE = { size: 8, ws_row: 0, ws_col: 2 } as const;

@@ -50,7 +50,7 @@ export async function planRun(node: Node, spec: SandboxSpec): Promise<PlanSectio
   return [
     section("start the holder, in new user and pid namespaces", planHolder()),
     section("prepare mount namespaces", planNamespaces(canSetGroups)),
-    section("make a user and a network namespace", planPair(canSetGroups)),
+    section("make a user and a network namespace", planPair(canSetGroups, spec.network)),
     section("map its ids", planIdMaps("PID", { ...maps, canSetGroups })),
     section("make the sandbox", planSandbox(layout, planFacts(host, null))),
     section("start the command", planProcess(program, processFacts(host, user, layout, null))),

@@ -1,6 +1,6 @@
 /** What a caller asks for: a sandbox, and the command in it. */
 import { UsageError } from "../errors.ts";
-import { DEFAULT_LIMITS, type Limits } from "../sandbox/mod.ts";
+import { DEFAULT_LIMITS, type Limits, type Network } from "../sandbox/mod.ts";
 
 /** A sandbox as it is asked for; the same whether by options or as JSON. */
 export interface SandboxSpec {
@@ -13,7 +13,7 @@ export interface SandboxSpec {
   /** Variables beside, or in place of, the fixed ones. */
   readonly env: Readonly<Record<string, string>>;
   readonly workdir: string;
-  readonly network: "none" | "host";
+  readonly network: Network;
   /** A name or an id. */
   readonly user: string | number;
   readonly hostname: string;

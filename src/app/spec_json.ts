@@ -40,7 +40,7 @@ export const specSchema = z.strictObject({
   }))),
   env: z.optional(z.record(z.string(), z.string())),
   workdir: z.optional(z.string()),
-  network: z.optional(z.enum(["none", "host"])),
+  network: z.optional(z.enum(["none", "blackhole", "host"])),
   user: z.optional(z.union([z.string(), z.int()])),
   hostname: z.optional(z.string()),
   timeoutMs: z.optional(z.nullable(z.number())),

@@ -27,7 +27,8 @@ How the command runs:
   -w, --workdir DIR            its working directory [/]
   -e, --env K[=V]              a variable, with our value if none is given; may be repeated
   -u, --user UID|NAME          its user [root, who has no rights outside]
-      --network none|host      loopback only, or the host's network [none]
+      --network none|blackhole|host  loopback only; that, and addresses that never answer; or the
+                               host's network [none]
       --hostname NAME          [sandbox]
       --timeout SECONDS        end it after so long, with exit code 124
   -i, --interactive            give it our stdin; else it reads nothing

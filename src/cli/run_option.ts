@@ -130,9 +130,11 @@ function parseVariable(text: string): [string, string][] {
 }
 
 function parseNetwork(text: string | undefined): SandboxSpec["network"] | undefined {
-  if (text === undefined || text === "none" || text === "host") return text;
+  if (text === undefined || text === "none" || text === "blackhole" || text === "host") {
+    return text;
+  }
   throw new UsageError(`Cannot read --network ${JSON.stringify(text)}: no such network`, {
-    remedy: "Give none or host.",
+    remedy: "Give none, blackhole or host.",
   });
 }
 

@@ -36,6 +36,7 @@ import { type Host, raiseOpenFiles } from "./host.ts";
 import { nestedExtents, toMapText } from "./identity.ts";
 import { planFacts } from "./facts.ts";
 import type { Limits } from "./limit.ts";
+import type { Network } from "./network_plan.ts";
 import type { Layout } from "./layout.ts";
 import { writeHolderMaps } from "./map.ts";
 import { CWD } from "./process_step.ts";
@@ -48,6 +49,14 @@ export interface Pair extends Disposable {
   readonly user: number;
   readonly net: number;
 }
+
+/** Who a sandbox's programs will be. */
+interface ShownUser {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+const ROOT: ShownUser = { uid: 0, gid: 0 };
 
 /** Enough for the table of any plan but one with a large environment. */
 const PLAN_BYTES = 128 * 1024;
@@ -129,7 +138,7 @@ export class Engine implements Disposable {
 
   /** Makes pairs of namespaces in advance, until `count` are ready. */
   fill(count: number): void {
-    while (this.#pairs.length < count) this.#pairs.push(this.#makePair());
+    while (this.#pairs.length < count) this.#pairs.push(this.#makePair(ROOT, "none"));
   }
 
   /**
@@ -141,11 +150,11 @@ export class Engine implements Disposable {
    */
   create(
     layout: Layout,
-    user: { readonly uid: number; readonly gid: number },
+    user: ShownUser,
     keep: number | null,
   ): Sandbox {
     const cgroup = this.#makeCgroup(layout.limits);
-    const pair = this.#takePair(user);
+    const pair = this.#takePair(user, layout.network);
     try {
       const running = this.#run(planSandbox(layout, planFacts(this.host, cgroup)), {
         fds: { "pair-net": pair.net, keep: keep ?? this.#fds["null"]! },
@@ -174,17 +183,18 @@ export class Engine implements Disposable {
     return this.host.identity.kind !== "single";
   }
 
-  #takePair({ uid, gid }: { readonly uid: number; readonly gid: number }): Pair {
-    if (this.host.identity.kind !== "single" || (uid === 0 && gid === 0)) {
-      return this.#pairs.pop() ?? this.#makePair();
-    }
-    return this.#makePair(uid, gid);
+  /** Pairs of the usual kind are kept ready. */
+  #takePair(user: ShownUser, network: Network): Pair {
+    const isShownAsRoot = this.host.identity.kind !== "single" ||
+      (user.uid === 0 && user.gid === 0);
+    const isUsual = isShownAsRoot && network !== "blackhole";
+    return (isUsual ? this.#pairs.pop() : undefined) ?? this.#makePair(user, network);
   }
 
   /** The one id of a user without subordinate ids may be shown as any. */
-  #makePair(uid = 0, gid = 0): Pair {
+  #makePair({ uid, gid }: ShownUser, network: Network): Pair {
     const { identity } = this.host;
-    const keeper = this.#launch(planPair(this.#canSetGroups));
+    const keeper = this.#launch(planPair(this.#canSetGroups, network));
     const { pid, pidfd } = keeper.child;
     try {
       const refusal = keeper.refusal();

@@ -1,5 +1,5 @@
 /** Plans made once an engine, or once a pair of namespaces: everything before the first sandbox. */
-import { CLONE, IFF, IFREQ, IOCTL, MNT, MS, O, S, SOCKET } from "../../ffi/mod.ts";
+import { CLONE, MNT, MS, O, S } from "../../ffi/mod.ts";
 import {
   becomeRoot,
   cleanUp,
@@ -10,7 +10,8 @@ import {
   openOwnNamespace,
   setStdio,
 } from "./process_step.ts";
-import { bytes, fd, flags, mode, output, type Plan, type Step, step, type Struct } from "./step.ts";
+import { bringUp, type Network } from "./network_plan.ts";
+import { bytes, fd, flags, mode, output, type Plan, type Step, step } from "./step.ts";
 
 /** How many layers a sandbox may have, its base included: mount points are made in advance. */
 export const MAX_LOWERS = 64;
@@ -114,31 +115,14 @@ function makeDevices(directory: string): Step[] {
   ];
 }
 
-/** Plans a process that keeps a new user and network namespace, loopback up, until it is killed. */
-export function planPair(canSetGroups: boolean): Plan {
-  const request: Struct = {
-    size: IFREQ.size,
-    fields: [
-      { offset: IFREQ.ifr_name, value: 0x6f6c }, // "lo"
-      { offset: IFREQ.ifr_flags, value: IFF.IFF_UP | IFF.IFF_LOOPBACK | IFF.IFF_RUNNING, bits: 16 },
-    ],
-    shown: "{lo, IFF_UP|IFF_LOOPBACK|IFF_RUNNING}",
-  };
+/** Plans a process that keeps a new user and network namespace, brought up, until it is killed. */
+export function planPair(canSetGroups: boolean, network: Network): Plan {
   return [
     ...enterHolder(canSetGroups),
     step("make a user and a network namespace", "unshare", [
       flags(CLONE, CLONE.CLONE_NEWUSER, CLONE.CLONE_NEWNET),
     ]),
-    step("open a socket", "socket", [
-      SOCKET.AF_INET,
-      SOCKET.SOCK_DGRAM | SOCKET.SOCK_CLOEXEC,
-      0,
-    ], { output: "socket" }),
-    step("bring loopback up", "ioctl", [
-      output("socket"),
-      flags(IOCTL, IOCTL.SIOCSIFFLAGS),
-      request,
-    ]),
+    ...bringUp(network),
     ...setStdio(fd("alive"), fd("ready"), fd("null")),
     ...cleanUp(),
     executeInit("minisandbox-pair"),

@@ -1,5 +1,6 @@
 /** A sandbox as the engine builds it: every path of the host decided, nothing left to choose. */
 
+import type { Network } from "./network_plan.ts";
 import type { Limits } from "./limit.ts";
 
 /** A directory or file of the host that is shown inside. */
@@ -42,7 +43,7 @@ export interface Layout {
   readonly parts: readonly Part[];
   readonly upper: Upper;
   readonly binds: readonly Bind[];
-  readonly network: "none" | "host";
+  readonly network: Network;
   readonly hostname: string;
   readonly limits: Limits;
 }

@@ -24,6 +24,7 @@ export {
   toMapText,
 } from "./identity.ts";
 export type { Bind, Layout, Lower, Part, Upper } from "./layout.ts";
+export type { Network } from "./network_plan.ts";
 export { Process, type Waited } from "./process.ts";
 export {
   type Answer,

@@ -4,13 +4,8 @@ import {
   CLONE,
   closeQuietly,
   describeErrno,
-  F,
-  F_SEAL,
-  fcntl,
   isErrno,
   kill,
-  machineCode,
-  memfdCreateExecutable,
   Memory,
   O,
   openAt,
@@ -23,7 +18,6 @@ import {
   socketPair,
   SyscallError,
   wait,
-  write,
 } from "../../ffi/mod.ts";
 
 import { HostError, SetupError } from "../errors.ts";
@@ -40,6 +34,7 @@ import type { Network } from "./network_plan.ts";
 import type { Layout } from "./layout.ts";
 import { writeHolderMaps } from "./map.ts";
 import { CWD } from "./process_step.ts";
+import { openProgram } from "./program_file.ts";
 import { Sandbox } from "./sandbox.ts";
 import { planSandbox } from "./sandbox_plan.ts";
 import type { Plan } from "./step.ts";
@@ -101,7 +96,7 @@ export class Engine implements Disposable {
     // A parent may have left us to ignore it, and nothing that we wait for would wait for us.
     if (this.host.ignoredSignals.includes(SIGNAL.SIGCHLD)) resetSignal(SIGNAL.SIGCHLD);
     prctl(PR.PR_SET_DUMPABLE, 0);
-    fds["init"] = makeInit();
+    fds["init"] = openProgram("init");
     fds["null"] = openAt(CWD, "/dev/null", O.O_RDWR | O.O_CLOEXEC);
     // A pair of sockets and not a pipe: what init reads cannot be opened for writing from inside.
     const alive = socketPair();
@@ -254,16 +249,6 @@ export class Engine implements Disposable {
     if (this.#holderPid > 0) endChild(this.#holderPid);
     this.#holderPid = 0;
   }
-}
-
-/** Places our init in a memfd that nobody can change. */
-function makeInit(): number {
-  const fd = memfdCreateExecutable("minisandbox-init");
-  write(fd, machineCode("init"));
-  const seals = F_SEAL.F_SEAL_SEAL | F_SEAL.F_SEAL_SHRINK | F_SEAL.F_SEAL_GROW |
-    F_SEAL.F_SEAL_WRITE;
-  fcntl(fd, F.F_ADD_SEALS, seals);
-  return fd;
 }
 
 function openNamespace(pid: number, kind: string): number {

@@ -4,12 +4,16 @@ import {
   isErrno,
   pidfdOpen,
   pidfdSendSignal,
+  poll,
   readable,
-  wait,
   type Waited,
 } from "../../ffi/mod.ts";
+import { delay } from "@std/async/delay";
 
 export type { Waited };
+
+/** How often a process that has ended, but is held back, is asked for. */
+const HELD_BACK_MS = 20;
 
 /** A process that we started inside. */
 export class Process {
@@ -33,7 +37,7 @@ export class Process {
 
   async #reap(): Promise<Waited> {
     await readable(this.#pidfd);
-    const waited = wait(this.pid);
+    const waited = await reap(this.pid);
     closeQuietly(this.#pidfd);
     this.#onEnd(this);
     return waited;
@@ -48,5 +52,17 @@ export class Process {
       if (isErrno(error, "ESRCH", "EBADF")) return false;
       throw error;
     }
+  }
+}
+
+/**
+ * Reaps a process that has ended. Another one inside can hold it back by having traced it, until that
+ * ends too (ptrace(2)): to block until then would be in its power.
+ */
+async function reap(pid: number): Promise<Waited> {
+  for (;;) {
+    const waited = poll(pid);
+    if (waited !== null) return waited;
+    await delay(HELD_BACK_MS);
   }
 }

@@ -1,17 +1,16 @@
 /** Plans a process in a running sandbox: from outside to its first instruction, as data. */
-import { CLONE, IOCTL, O, RLIMIT } from "../../ffi/mod.ts";
+import { AT, CLONE, IOCTL, O, RLIMIT } from "../../ffi/mod.ts";
 import { CAPABILITIES, confine, dropCapabilities, hideMemory } from "./harden.ts";
 import {
   becomeRoot,
-  cleanUp,
   cloneInside,
   CWD,
   enterHolder,
   joinCgroups,
-  leaveOwner,
+  resetSignals,
   setStdio,
 } from "./process_step.ts";
-import { fd, flags, mode, output, type Plan, type Step, step, type Vector } from "./step.ts";
+import { fd, flags, mode, output, type Plan, type Step, step } from "./step.ts";
 
 /** A program to be started. */
 export interface Program {
@@ -70,14 +69,29 @@ const NAMESPACES = [
 /** The name of the step that enters the working directory. */
 export const ENTER_WORKDIR = "enter the working directory";
 
+/** The descriptor by which the exec program says how it fared: it ends when the program begins. */
+const EXECUTED = 3;
+
+/** The descriptor of the exec program itself. */
+const EXEC = 4;
+
+/** The first descriptor that `planProcess` does not set: those it is given for these lie above. */
+export const FIRST_FREE_FD = 5;
+
+/** The name of the step that hands over to the exec program. */
+export const EXECUTE = "execute the program";
+
 /**
  * Plans the process `pid`. It is not waited for as a vfork: a program inside could stop it before
  * it executes, and us with it.
+ *
+ * Programs inside see it from the clone on. So it is confined before, and has by then no descriptor of
+ * ours: neither for a working directory such as /proc/self/fd/7 to lead out by (CVE-2024-21626), nor
+ * to keep open what ends when we do, should it be stopped.
  */
 export function planProcess(program: Program, facts: ProcessFacts): Plan {
-  const { uid, gid, groups } = program;
+  const { uid, gid, groups, pty } = program;
   return [
-    ...leaveOwner(),
     ...joinCgroups(facts.joinFiles),
     ...enterHolder(false),
     enterInit(...NAMESPACES, ...(facts.hasNetwork ? [CLONE.CLONE_NEWNET] : [])),
@@ -86,12 +100,7 @@ export function planProcess(program: Program, facts: ProcessFacts): Plan {
       flags(CLONE, CLONE.CLONE_NEWUSER),
     ]),
     ...(facts.mapsRoot ? becomeRoot(false) : hideMemory()),
-    cloneInside("make the process"),
-    step("lead a session", "setsid", []),
-    ...(program.pty === null
-      ? setStdio(fd("stdin"), fd("stdout"), fd("stderr"))
-      : openTerminal(program.pty)),
-    ...limitResources(facts),
+    ...(pty === null ? setStdio(fd("stdin"), fd("stdout"), fd("stderr")) : openTerminal(pty)),
     ...dropCapabilities(facts.lastCapability, CAPABILITIES),
     ...(facts.canSetGroups ? [setGroups(groups)] : []),
     ...(facts.mapsRoot && gid === 0
@@ -100,10 +109,19 @@ export function planProcess(program: Program, facts: ProcessFacts): Plan {
     ...(facts.mapsRoot && uid === 0 ? [] : [step("become the user", "setresuid", [uid, uid, uid])]),
     ...hideMemory(),
     step("set the umask", "umask", [mode(0o22)]),
-    step(ENTER_WORKDIR, "chdir", [program.workdir]),
     ...confine(),
-    ...cleanUp(facts.ignoredSignals),
-    ...execute(program),
+    step("set the descriptor of what is told", "dup3", [fd("executed"), EXECUTED, 0]),
+    step("set the descriptor of exec", "dup3", [fd("exec"), EXEC, flags(O, O.O_CLOEXEC)]),
+    step("close all others", "close_range", [FIRST_FREE_FD, 0xffff_ffff, 0]),
+    cloneInside("make the process"),
+    step("lead a session", "setsid", []),
+    ...(pty === null ? [] : [
+      step("make it the controlling terminal", "ioctl", [0, flags(IOCTL, IOCTL.TIOCSCTTY), 0]),
+    ]),
+    ...limitResources(facts),
+    step(ENTER_WORKDIR, "chdir", [program.workdir]),
+    ...resetSignals(facts.ignoredSignals),
+    execute(program),
   ];
 }
 
@@ -141,17 +159,19 @@ export function candidates({ argv, searchPath }: Program): string[] {
   return searchPath.map((dir) => `${dir === "" ? "." : dir}/${command}`);
 }
 
-/** The result's name of the attempt to execute a candidate. */
-export function attempt(index: number): string {
-  return `execute-${index}`;
-}
-
-function execute(program: Program): Step[] {
-  const argv: Vector = { vector: program.argv };
-  const env: Vector = { vector: program.env, shown: `[/* ${program.env.length} variables */]` };
-  return candidates(program).map((path, i) =>
-    step(`execute "${path}"`, "execve", [path, argv, env], { output: attempt(i), optional: true })
-  );
+/**
+ * The exec program tries the candidates once nothing of ours is left in the process; in it, a script
+ * that names /proc/self/exe as its interpreter gets no file of ours (CVE-2019-5736).
+ */
+function execute(program: Program): Step {
+  const { argv, env } = program;
+  return step(EXECUTE, "execveat", [
+    EXEC,
+    "",
+    { vector: ["exec", ...candidates(program), "", ...argv] },
+    { vector: env, shown: `[/* ${env.length} variables */]` },
+    flags(AT, AT.AT_EMPTY_PATH),
+  ]);
 }
 
 function enterInit(...namespaces: number[]): Step {
@@ -160,13 +180,15 @@ function enterInit(...namespaces: number[]): Step {
 
 function openTerminal(number: number): Step[] {
   return [
-    step("open the terminal", "openat", [CWD, `/dev/pts/${number}`, flags(O, O.O_RDWR), 0], {
-      output: "terminal",
-    }),
+    step("open the terminal", "openat", [
+      CWD,
+      `/dev/pts/${number}`,
+      flags(O, O.O_RDWR, O.O_NOCTTY),
+      0,
+    ], { output: "terminal" }),
     step("set descriptor 0", "dup3", [output("terminal"), 0, 0]),
     step("set descriptor 1", "dup3", [0, 1, 0]),
     step("set descriptor 2", "dup3", [0, 2, 0]),
-    step("make it the controlling terminal", "ioctl", [0, flags(IOCTL, IOCTL.TIOCSCTTY), 0]),
   ];
 }
 

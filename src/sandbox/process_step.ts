@@ -74,19 +74,26 @@ export function setStdio(...sources: readonly Fd[]): Plan {
   return sources.map((source, i) => step(`set descriptor ${i}`, "dup3", [source, i, 0]));
 }
 
-/**
- * Lets only 0, 1 and 2 cross the execution, with signals as a new program expects them.
- *
- * @param ignored Signals that we ignore: those that we catch are reset by the clone.
- */
-export function cleanUp(ignored: readonly number[] = [SIGNAL.SIGPIPE]): Plan {
-  const zeros: Struct = { size: SIGACTION.size, fields: [], shown: "SIG_DFL" };
+/** Lets only 0, 1 and 2 cross the execution, with signals as a new program expects them. */
+export function cleanUp(): Plan {
   return [
     step("close other descriptors", "close_range", [
       3,
       0xffff_ffff,
       flags(CLOSE_RANGE, CLOSE_RANGE.CLOSE_RANGE_CLOEXEC),
     ]),
+    ...resetSignals([SIGNAL.SIGPIPE]),
+  ];
+}
+
+/**
+ * Sets signals as a new program expects them.
+ *
+ * @param ignored Signals that we ignore: those that we catch are reset by the clone.
+ */
+export function resetSignals(ignored: readonly number[]): Plan {
+  const zeros: Struct = { size: SIGACTION.size, fields: [], shown: "SIG_DFL" };
+  return [
     ...ignored.map((signal) =>
       step(`reset ${signalName(signal)}`, "rt_sigaction", [signal, zeros, null, 8])
     ),

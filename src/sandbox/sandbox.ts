@@ -2,6 +2,8 @@
 import {
   CLONE,
   closeQuietly,
+  F,
+  fcntl,
   type FileSystemStatus,
   fstatfs,
   isErrno,
@@ -11,6 +13,7 @@ import {
   pidfdSendSignal,
   pipe,
   ptyNumber,
+  read,
   readable,
   SIGNAL,
   unlockPty,
@@ -25,13 +28,15 @@ import { processFacts } from "./facts.ts";
 import type { Layout } from "./layout.ts";
 import { Process } from "./process.ts";
 import {
-  attempt,
   candidates,
+  EXECUTE,
+  FIRST_FREE_FD,
   planOpenPlaces,
   planProcess,
   planPty,
   type Program,
 } from "./process_plan.ts";
+import { openProgram } from "./program_file.ts";
 import type { Plan } from "./step.ts";
 
 /** How long a program may take to be executed before it is given up. */
@@ -61,6 +66,8 @@ export class Sandbox {
   readonly #layout: Layout;
   readonly #cgroup: Cgroup | null;
   readonly #init: number;
+  /** The program that executes others: its own, since a user's programs could change its mode. */
+  readonly #exec: number;
   readonly #processes = new Set<Process>();
   #closing: Promise<void> | undefined;
 
@@ -75,6 +82,7 @@ export class Sandbox {
     this.#cgroup = made.cgroup;
     this.initPid = initPid;
     this.#init = pidfdOpen(initPid);
+    this.#exec = liftFd(openProgram("exec"));
   }
 
   /**
@@ -93,17 +101,18 @@ export class Sandbox {
       processFacts(this.#engine.host, program, this.#layout, this.#cgroup),
     );
     using memory = new Memory(sizeOf(program));
-    const executed = pipe(O.O_CLOEXEC);
+    const { reader, writer } = pipe(O.O_CLOEXEC);
+    const executed = liftFd(writer);
     try {
       let running: Running;
       try {
-        running = this.#carryOut(plan, memory, { ...stdio });
+        running = this.#carryOut(plan, memory, { ...stdio, exec: this.#exec, executed });
       } finally {
-        closeQuietly(executed.writer, ...Object.values(stdio));
+        closeQuietly(executed, ...Object.values(stdio));
       }
-      return await this.#finishStart(program, running, executed.reader);
+      return await this.#finishStart(program, running, reader);
     } finally {
-      closeQuietly(executed.reader);
+      closeQuietly(reader);
     }
   }
 
@@ -118,10 +127,9 @@ export class Sandbox {
     const process = new Process(pid, (ended) => this.#processes.delete(ended));
     this.#processes.add(process);
     const isDone = await readable(executed, START_MS);
-    const isRefused = running.refusal() !== null;
-    const paths = candidates(program);
-    const tried = paths.map((_, i) => running.output(attempt(i)));
-    if (isDone && !isRefused && tried.at(-1)! >= 0) return process;
+    const refusal = running.refusal();
+    const answers = isDone ? readAnswers(executed) : [];
+    if (isDone && refusal === null && answers.length === 0) return process;
 
     process.signal(SIGNAL.SIGKILL);
     await process.wait();
@@ -130,8 +138,10 @@ export class Sandbox {
         remedy: "Something inside the sandbox stops its new processes: close the sandbox.",
       });
     }
-    if (isRefused) throw this.#toError(running);
-    throw commandError(program, paths, tried);
+    if (refusal === null) throw commandError(program, answers);
+    // What makes our own program too large, or its memory too small, would do so to any.
+    if (refusal.step.name === EXECUTE) throw commandError(program, [-refusal.error.errno]);
+    throw this.#toError(running);
   }
 
   /**
@@ -193,7 +203,7 @@ export class Sandbox {
     for (const process of [...this.#processes]) await process.wait();
     await readable(this.#init);
     wait(this.initPid);
-    closeQuietly(this.#init);
+    closeQuietly(this.#init, this.#exec);
     this.#pair[Symbol.dispose]();
     await this.#cgroup?.remove();
   }
@@ -234,4 +244,21 @@ function sizeOf(program: Program): number {
   const strings = [...program.argv, ...program.env, ...candidates(program), program.workdir];
   const bytes = strings.reduce((sum, text) => sum + 3 * text.length + 16, 0);
   return 64 * 1024 + bytes + 128 * strings.length;
+}
+
+/** Moves a descriptor out of the way of those that a plan sets. */
+function liftFd(fd: number): number {
+  if (fd >= FIRST_FREE_FD) return fd;
+  const lifted = fcntl(fd, F.F_DUPFD_CLOEXEC, FIRST_FREE_FD);
+  closeQuietly(fd);
+  return lifted;
+}
+
+/** Reads what each attempt to execute answered, in order; nothing if one succeeded. */
+function readAnswers(executed: number): number[] {
+  const buffer = new Uint8Array(64 * 1024);
+  const count = read(executed, buffer);
+  const view = new DataView(buffer.buffer);
+  return Array.from({ length: count >> 3 }, (_, i) => Number(view.getBigInt64(8 * i, true)))
+    .reverse();
 }

@@ -28,6 +28,7 @@ export function toProgram(spec: SandboxSpec, user: User): Program {
     uid: user.uid,
     gid: user.gid,
     groups: user.groups,
+    hardening: spec.hardening,
     pty: null,
   };
 }

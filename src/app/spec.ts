@@ -1,6 +1,14 @@
 /** What a caller asks for: a sandbox, and the command in it. */
 import { UsageError } from "../errors.ts";
-import { DEFAULT_LIMITS, type Limits, type Network } from "../sandbox/mod.ts";
+import {
+  DEFAULT_LIMITS,
+  type Hardening,
+  type Limits,
+  type Network,
+  USUAL_HARDENING,
+} from "../sandbox/mod.ts";
+
+export { CAPABILITIES, type Capability, type Hardening } from "../sandbox/mod.ts";
 
 /** A sandbox as it is asked for; the same whether by options or as JSON. */
 export interface SandboxSpec {
@@ -21,6 +29,7 @@ export interface SandboxSpec {
   readonly timeoutMs: number | null;
   readonly upper: UpperSpec;
   readonly limits: LimitsSpec;
+  readonly hardening: Hardening;
   /** What is executed; empty where a sandbox is made without a command. */
   readonly command: readonly string[];
 }
@@ -60,6 +69,7 @@ export const DEFAULT_SPEC: SandboxSpec = {
   timeoutMs: null,
   upper: { kind: "disk", dir: null },
   limits: { ...DEFAULT_LIMITS, diskBytes: null, inodes: null, outputBytes: 2 ** 30 },
+  hardening: USUAL_HARDENING,
   command: [],
 };
 

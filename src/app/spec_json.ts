@@ -1,6 +1,7 @@
 /** A spec as JSON: its schema, and its parsing with messages that name the field. */
 import * as z from "zod/mini";
 import { messageOf, UsageError } from "../errors.ts";
+import { CAPABILITIES } from "../sandbox/mod.ts";
 import { DEFAULT_SPEC, type SandboxSpec } from "./spec.ts";
 
 const upper = z.discriminatedUnion("kind", [
@@ -29,6 +30,12 @@ const limits = z.strictObject({
   outputBytes: limit,
 });
 
+const hardening = z.strictObject({
+  capabilities: z.optional(z.array(z.enum(CAPABILITIES))),
+  allowsSetuid: z.optional(z.boolean()),
+  allowsNesting: z.optional(z.boolean()),
+});
+
 /** The schema of a spec; every field may be left out. */
 export const specSchema = z.strictObject({
   base: z.optional(z.string()),
@@ -46,6 +53,7 @@ export const specSchema = z.strictObject({
   timeoutMs: z.optional(z.nullable(z.number())),
   upper: z.optional(upper),
   limits: z.optional(limits),
+  hardening: z.optional(hardening),
   command: z.optional(z.array(z.string())),
 });
 
@@ -72,13 +80,15 @@ export function parseSpec(text: string, name: string): SandboxSpec {
       remedy: "See its fields by: minisandbox run --help.",
     });
   }
-  const { binds = [], upper: where, limits: most = {}, ...rest } = parsed.data;
+  const { binds = [], upper: where, limits: most = {}, hardening: more = {}, ...rest } =
+    parsed.data;
   return {
     ...DEFAULT_SPEC,
     ...given(rest),
     binds: binds.map((bind) => ({ ...bind, writable: bind.writable ?? false })),
     upper: toUpper(where),
     limits: { ...DEFAULT_SPEC.limits, ...given(most) },
+    hardening: { ...DEFAULT_SPEC.hardening, ...given(more) },
   };
 }
 

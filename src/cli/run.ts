@@ -34,6 +34,12 @@ How the command runs:
   -i, --interactive            give it our stdin; else it reads nothing
   -t, --tty                    give it a terminal
 
+What it may do:
+      --cap-drop NAME|all      take a capability from its root; may be repeated
+      --cap-add NAME|all       give it back, of those that can be kept; may be repeated
+      --allow-setuid           let set-uid programs such as sudo work, inside
+      --allow-nesting          let it make namespaces and mounts of its own
+
 What it may use (a number, or none; a size such as 512M or 2G):
   -m, --memory SIZE            memory of all processes and files in memory; needs a cgroup
       --swap SIZE              swap beside that [0]; needs a cgroup

@@ -3,6 +3,7 @@ import { resolve } from "@std/path/resolve";
 import { DEFAULT_SPEC, type SandboxSpec, type UpperSpec } from "../app/spec.ts";
 import { messageOf, NotFoundError, UsageError } from "../errors.ts";
 import { type BudgetMode, parseBudget } from "./budget_option.ts";
+import { applyHardening, HARDEN_OPTIONS } from "./harden_option.ts";
 import { applyLimits, LIMIT_OPTIONS } from "./limit_option.ts";
 import { parseLayerArguments } from "./layer_argument.ts";
 import { type OptionValues, parseOptions } from "./option.ts";
@@ -24,6 +25,7 @@ const RUN_OPTIONS = {
   tty: { kind: "flag", alias: "t" },
   interactive: { kind: "flag", alias: "i" },
   ...LIMIT_OPTIONS,
+  ...HARDEN_OPTIONS,
   spec: { kind: "value" },
   outcome: { kind: "value" },
   plan: { kind: "flag" },
@@ -100,6 +102,7 @@ function applyOptions(
     timeoutMs: parseSeconds(options.timeout) ?? spec.timeoutMs,
     upper: parseUpper(spec.upper, options),
     limits: applyLimits(spec.limits, options),
+    hardening: applyHardening(spec.hardening, options),
     command: command.length > 0 ? command : spec.command,
   };
 }

@@ -19,6 +19,26 @@ export const CAPABILITIES = [
   "CAP_SETFCAP",
 ] as const satisfies readonly (keyof typeof CAP)[];
 
+/** A capability that a program may keep. */
+export type Capability = (typeof CAPABILITIES)[number];
+
+/** What a program may do beyond, or may not do within, the usual. */
+export interface Hardening {
+  /** The capabilities that are left to its root. */
+  readonly capabilities: readonly Capability[];
+  /** Whether programs with set-uid bits or file capabilities give what they say, inside. */
+  readonly allowsSetuid: boolean;
+  /** Whether it may make namespaces and mount in them, as sandboxes within do. */
+  readonly allowsNesting: boolean;
+}
+
+/** The usual. */
+export const USUAL_HARDENING: Hardening = {
+  capabilities: CAPABILITIES,
+  allowsSetuid: false,
+  allowsNesting: false,
+};
+
 /**
  * Drops every capability but those kept from the bounding set. A set dropped before a user namespace is
  * entered comes back full, so this stands after the last entry into one.
@@ -39,32 +59,42 @@ export function hideMemory(): Plan {
   return [step("hide our memory", "prctl", [flags(PR, PR.PR_SET_DUMPABLE), 0, 0, 0, 0])];
 }
 
-/** Forbids new privileges and installs the filter; only calls the filter allows may follow. */
-export function confine(): Plan {
+/**
+ * Forbids new privileges and installs the filter; only calls the filter allows may follow. Without the
+ * first, the second needs CAP_SYS_ADMIN in the user namespace, so the root of it is still to be left.
+ */
+export function confine(
+  { allowsSetuid, allowsNesting }: Omit<Hardening, "capabilities"> = USUAL_HARDENING,
+): Plan {
   return [
-    step("forbid new privileges", "prctl", [flags(PR, PR.PR_SET_NO_NEW_PRIVS), 1, 0, 0, 0]),
+    ...(allowsSetuid
+      ? []
+      : [step("forbid new privileges", "prctl", [flags(PR, PR.PR_SET_NO_NEW_PRIVS), 1, 0, 0, 0])]),
     step("install the seccomp filter", "prctl", [
       flags(PR, PR.PR_SET_SECCOMP),
-      flags(SECCOMP, SECCOMP.SECCOMP_MODE_FILTER),
-      filter(),
+      SECCOMP.SECCOMP_MODE_FILTER,
+      allowsNesting ? nestingFilter() : usualFilter(),
     ]),
   ];
 }
 
-let cached: Struct | undefined;
+const usualFilter = once(() => toStruct({ allowsNesting: false }));
+const nestingFilter = once(() => toStruct({ allowsNesting: true }));
 
-function filter(): Struct {
-  if (cached === undefined) {
-    const program = compile(rules(machine), machine);
-    const code = { bytes: toBytes(program), shown: "…" };
-    cached = {
-      size: SOCK_FPROG.size,
-      fields: [
-        { offset: SOCK_FPROG.len, value: program.length, bits: 16 },
-        { offset: SOCK_FPROG.filter, value: code },
-      ],
-      shown: `{len=${program.length}, filter=…}`,
-    };
-  }
-  return cached;
+function toStruct(options: { readonly allowsNesting: boolean }): Struct {
+  const program = compile(rules(machine, options), machine);
+  const code = { bytes: toBytes(program), shown: "…" };
+  return {
+    size: SOCK_FPROG.size,
+    fields: [
+      { offset: SOCK_FPROG.len, value: program.length, bits: 16 },
+      { offset: SOCK_FPROG.filter, value: code },
+    ],
+    shown: `{len=${program.length}, filter=…}`,
+  };
+}
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => made ??= make();
 }

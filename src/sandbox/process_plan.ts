@@ -1,6 +1,12 @@
 /** Plans a process in a running sandbox: from outside to its first instruction, as data. */
 import { AT, CLONE, IOCTL, O, RLIMIT } from "../../ffi/mod.ts";
-import { CAPABILITIES, confine, dropCapabilities, hideMemory } from "./harden.ts";
+import {
+  confine,
+  dropCapabilities,
+  type Hardening,
+  hideMemory,
+  USUAL_HARDENING,
+} from "./harden.ts";
 import {
   becomeRoot,
   cloneInside,
@@ -25,6 +31,8 @@ export interface Program {
   readonly gid: number;
   /** Groups beside `gid`. */
   readonly groups: readonly number[];
+  /** What it may and may not do, if not the usual. */
+  readonly hardening?: Hardening;
   /** The pty it is on, by number, or null for the descriptors `stdin`, `stdout`, `stderr`. */
   readonly pty: number | null;
 }
@@ -90,7 +98,7 @@ export const EXECUTE = "execute the program";
  * to keep open what ends when we do, should it be stopped.
  */
 export function planProcess(program: Program, facts: ProcessFacts): Plan {
-  const { uid, gid, groups, pty } = program;
+  const { uid, gid, groups, pty, hardening = USUAL_HARDENING } = program;
   return [
     ...joinCgroups(facts.joinFiles),
     ...enterHolder(false),
@@ -101,15 +109,15 @@ export function planProcess(program: Program, facts: ProcessFacts): Plan {
     ]),
     ...(facts.mapsRoot ? becomeRoot(false) : hideMemory()),
     ...(pty === null ? setStdio(fd("stdin"), fd("stdout"), fd("stderr")) : openTerminal(pty)),
-    ...dropCapabilities(facts.lastCapability, CAPABILITIES),
+    ...dropCapabilities(facts.lastCapability, hardening.capabilities),
     ...(facts.canSetGroups ? [setGroups(groups)] : []),
+    ...confine(hardening),
     ...(facts.mapsRoot && gid === 0
       ? []
       : [step("become the group", "setresgid", [gid, gid, gid])]),
     ...(facts.mapsRoot && uid === 0 ? [] : [step("become the user", "setresuid", [uid, uid, uid])]),
     ...hideMemory(),
     step("set the umask", "umask", [mode(0o22)]),
-    ...confine(),
     step("set the descriptor of what is told", "dup3", [fd("executed"), EXECUTED, 0]),
     step("set the descriptor of exec", "dup3", [fd("exec"), EXEC, flags(O, O.O_CLOEXEC)]),
     step("close all others", "close_range", [FIRST_FREE_FD, 0xffff_ffff, 0]),

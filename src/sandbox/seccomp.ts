@@ -35,10 +35,14 @@ export interface Instruction {
   readonly k: number;
 }
 
-/** Calls that a plain program has no business with: answered with EPERM. */
-const FORBIDDEN: readonly SyscallName[] = [
+/** Calls by which sandboxes are made: answered with EPERM unless nesting is allowed. */
+const NESTING: readonly SyscallName[] = [
   ...["mount", "umount2", "pivot_root", "open_tree", "move_mount", "mount_setattr"] as const,
   ...["fsopen", "fsconfig", "fsmount", "fspick", "setns"] as const,
+];
+
+/** Calls that a plain program has no business with: answered with EPERM. */
+const FORBIDDEN: readonly SyscallName[] = [
   ...["keyctl", "add_key", "request_key", "bpf", "perf_event_open", "userfaultfd"] as const,
   ...["kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module"] as const,
   ...["open_by_handle_at", "reboot", "swapon", "swapoff", "syslog", "acct", "quotactl"] as const,
@@ -66,16 +70,24 @@ const EAFNOSUPPORT = 97;
 const X32_BIT = 0x40000000;
 
 /** Lists what a machine's programs are refused. */
-export function rules(machine: Machine): Rule[] {
+export function rules(
+  machine: Machine,
+  { allowsNesting }: { readonly allowsNesting: boolean } = { allowsNesting: false },
+): Rule[] {
   const { EPERM, ENOSYS } = ERRNO;
   const number = (name: SyscallName) => NR_BY_MACHINE[name][machine === "x86_64" ? 0 : 1];
   const obsolete = machine === "x86_64" ? Object.values(NR_ONLY_X86_64) : [];
+  const namespaces = (["clone", "unshare"] as const).map((name) => ({
+    number: number(name),
+    errno: EPERM,
+    anyBit: { argument: 0, mask: NAMESPACES },
+  }));
   return [
+    ...(allowsNesting ? [] : NESTING.map((name) => ({ number: number(name), errno: EPERM }))),
+    ...(allowsNesting ? [] : namespaces),
     ...FORBIDDEN.map((name) => ({ number: number(name), errno: EPERM })),
     ...ABSENT.map((name) => ({ number: number(name), errno: ENOSYS })),
     ...obsolete.map((nr) => ({ number: nr, errno: ENOSYS })),
-    { number: number("clone"), errno: EPERM, anyBit: { argument: 0, mask: NAMESPACES } },
-    { number: number("unshare"), errno: EPERM, anyBit: { argument: 0, mask: NAMESPACES } },
     {
       number: number("ioctl"),
       errno: EPERM,

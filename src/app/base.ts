@@ -39,21 +39,27 @@ export type OnFirst = (what: string) => void;
 /** Gives a tree of this kind and state in the store; `make` fills it if it is not there. */
 export type Trees = (kind: string, state: string, make: (dir: string) => void) => Promise<string>;
 
+/** What bases are made with. */
+export interface Ground {
+  readonly host: Host;
+  readonly trees: Trees;
+  /** Says whether the owners of a tree can be shifted into the sandbox's range. */
+  readonly mapsIds: (path: string) => boolean;
+}
+
 /** Gives the base of a spec. */
 export async function prepareBase(
-  trees: Trees,
-  host: Host,
+  ground: Ground,
   spec: Pick<SandboxSpec, "base" | "hostname" | "network">,
   onFirst: OnFirst = () => {},
 ): Promise<Base> {
   return spec.base === "host"
-    ? await hostBase(trees, host, spec, onFirst)
-    : await directoryBase(trees, host, spec, onFirst);
+    ? await hostBase(ground, spec, onFirst)
+    : await directoryBase(ground, spec, onFirst);
 }
 
 async function hostBase(
-  trees: Trees,
-  host: Host,
+  ground: Ground,
   spec: Pick<SandboxSpec, "hostname" | "network">,
   onFirst: OnFirst,
 ): Promise<Base> {
@@ -61,12 +67,12 @@ async function hostBase(
     listDirectory,
     parseMountPoints(Deno.readTextFileSync("/proc/self/mountinfo")),
   );
-  const root = await trees("root", hostRootState(tree), (dir) => makeHostRoot(dir, tree));
+  const root = await ground.trees("root", hostRootState(tree), (dir) => makeHostRoot(dir, tree));
   const parts: Part[] = [];
   for (const path of tree.overlays) {
-    parts.push({ target: path, lowers: await overForeign(trees, host, path, onFirst) });
+    parts.push({ target: path, lowers: await overForeign(ground, path, onFirst) });
   }
-  const site = await siteTree(trees, spec, null);
+  const site = await siteTree(ground.trees, spec, null);
   return {
     root: [plain(site), plain(root)],
     parts,
@@ -81,16 +87,15 @@ async function hostBase(
 }
 
 async function directoryBase(
-  trees: Trees,
-  host: Host,
+  ground: Ground,
   spec: Pick<SandboxSpec, "base" | "hostname" | "network">,
   onFirst: OnFirst,
 ): Promise<Base> {
   const path = realDirectory(spec.base);
   const gitconfig = readFileBeneath(path, "etc/gitconfig") ?? "";
-  const site = await siteTree(trees, spec, gitconfig);
+  const site = await siteTree(ground.trees, spec, gitconfig);
   return {
-    root: [plain(site), ...await overForeign(trees, host, path, onFirst)],
+    root: [plain(site), ...await overForeign(ground, path, onFirst)],
     parts: [],
     binds: [],
     users: path,
@@ -99,16 +104,16 @@ async function directoryBase(
 
 /**
  * Gives the lowers that make a tree of other owners changeable: for root its owners are shifted into
- * the sandbox's range; for a user its directories are laid over it as his own.
+ * the sandbox's range, where its file system can do that; else its directories are laid over it as
+ * our own.
  */
 async function overForeign(
-  trees: Trees,
-  host: Host,
+  { host, trees, mapsIds }: Ground,
   path: string,
   onFirst: OnFirst,
 ): Promise<Lower[]> {
-  if (host.identity.kind === "root") return [{ path, isIdMapped: true }];
-  if (Deno.statSync(path).uid === host.uid) return [plain(path)];
+  if (mapsIds(path)) return [{ path, isIdMapped: true }];
+  if (host.uid !== 0 && Deno.statSync(path).uid === host.uid) return [plain(path)];
   const skeleton = await trees("skeleton", skeletonState(path), (dir) => {
     onFirst(`preparing the directories of "${path}"`);
     makeSkeleton(path, dir);

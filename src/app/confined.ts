@@ -15,7 +15,7 @@ import {
 } from "../sandbox/mod.ts";
 import { type BuildJob, removeTree } from "../store/mod.ts";
 import { openInput, outputPipe, type PipeReader } from "../session/mod.ts";
-import { prepareBase, type Trees } from "./base.ts";
+import { type Ground, prepareBase } from "./base.ts";
 import { DEFAULT_SPEC } from "./spec.ts";
 import { fromErrorMessage, parseMessage, type WorkerMessage } from "./worker_message.ts";
 
@@ -25,13 +25,11 @@ const TREE = "/tree";
 
 /** Starts workers. */
 export class Worker {
-  readonly #trees: Trees;
-  readonly #host: Host;
+  readonly #ground: Ground;
   readonly #engine: () => Engine;
 
-  constructor(trees: Trees, host: Host, engine: () => Engine) {
-    this.#trees = trees;
-    this.#host = host;
+  constructor(ground: Ground, engine: () => Engine) {
+    this.#ground = ground;
     this.#engine = engine;
   }
 
@@ -42,7 +40,7 @@ export class Worker {
    */
   async unpack(job: BuildJob): Promise<UnpackSummary> {
     const { archive, tree, at, onProgress, signal } = job;
-    const { kind, uids, gids } = this.#host.identity;
+    const { kind, uids, gids } = this.#ground.host.identity;
     if (kind === "root") giveTree(tree, uids[0]!.outside, gids[0]!.outside);
     const into = TREE + at.slice(tree.length);
     const owners = kind === "single" ? "root" : "keep";
@@ -68,7 +66,7 @@ export class Worker {
       await removeTree(dir);
     } catch (error) {
       const isForeign = error instanceof Deno.errors.PermissionDenied;
-      if (!isForeign || this.#host.identity.kind !== "subordinate") throw error;
+      if (!isForeign || this.#ground.host.identity.kind !== "subordinate") throw error;
       const names = [...Deno.readDirSync(dir)].map(({ name }) => `${TREE}/${name}`);
       await this.#work(["__remove", ...names], dir, { stdin: "/dev/null" });
       await removeTree(dir);
@@ -120,7 +118,7 @@ export class Worker {
   }
 
   async #create(tree: string): Promise<Sandbox> {
-    const base = await prepareBase(this.#trees, this.#host, DEFAULT_SPEC);
+    const base = await prepareBase(this.#ground, DEFAULT_SPEC);
     const shown = base.parts.map(({ target }) => bind(target, target, true, false));
     const layout = {
       parts: [{ target: "/", lowers: base.root }],

@@ -2,7 +2,7 @@
 import { Engine, type Host, probeHost, toMapText } from "../sandbox/mod.ts";
 import { type BudgetMode, IoBudget } from "../budget/mod.ts";
 import { type RemoveTree, Store, storeLocation } from "../store/mod.ts";
-import { storedTrees, type Trees } from "./base.ts";
+import { type Ground, storedTrees } from "./base.ts";
 import { Worker } from "./confined.ts";
 import type { Unpack } from "./layer.ts";
 
@@ -12,7 +12,7 @@ export type { BudgetMode };
 export class Node implements Disposable {
   readonly host: Host;
   readonly store: Store;
-  readonly trees: Trees;
+  readonly ground: Ground;
   /** What may be unpacked at once, by all processes that use this store. */
   readonly budget: IoBudget;
   readonly #worker: Worker;
@@ -28,8 +28,12 @@ export class Node implements Disposable {
     const dir = storeDir ?? storeLocation(Deno.env.toObject(), this.host.uid);
     this.store = Store.open(dir, { remove: (tree) => this.#worker.remove(tree) });
     this.budget = new IoBudget(`${dir}/budget`, { mode: options.ioBudget ?? { kind: "auto" } });
-    this.trees = storedTrees(this.store, this.host);
-    this.#worker = new Worker(this.trees, this.host, () => this.engine);
+    this.ground = {
+      host: this.host,
+      trees: storedTrees(this.store, this.host),
+      mapsIds: (path) => this.engine.canMapIds(path),
+    };
+    this.#worker = new Worker(this.ground, () => this.engine);
   }
 
   /** Which ids layers are unpacked for: layers of other ids are others. */

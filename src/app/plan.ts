@@ -36,7 +36,10 @@ export async function planRun(node: Node, spec: SandboxSpec): Promise<PlanSectio
   const { host, store } = node;
   const { uids, gids, kind } = host.identity;
   const canSetGroups = kind !== "single";
-  const base = await prepareBase(namedTrees(store, host), host, spec);
+  const base = await prepareBase(
+    { host, trees: namedTrees(store, host), mapsIds: () => kind === "root" },
+    spec,
+  );
   const user = findUser(base.users, spec.user, host);
   const layers = spec.layers.map(({ archive, path }) => {
     const request = { archive, path, idmap: node.idmap };

@@ -38,7 +38,7 @@ export async function prepare(
   { phases, signal, onLayer, onNote }: PrepareOptions,
 ): Promise<Prepared> {
   const { host, store, idmap, unpack, budget } = node;
-  const base = await prepareBase(node.trees, host, spec, onNote);
+  const base = await prepareBase(node.ground, spec, onNote);
   const user = findUser(base.users, spec.user, host);
   const program = toProgram(spec, user);
   phases.end("base");

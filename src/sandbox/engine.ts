@@ -36,7 +36,7 @@ import { writeHolderMaps } from "./map.ts";
 import { CWD } from "./process_step.ts";
 import { openProgram } from "./program_file.ts";
 import { Sandbox } from "./sandbox.ts";
-import { planSandbox } from "./sandbox_plan.ts";
+import { planIdMapping, planSandbox } from "./sandbox_plan.ts";
 import type { Plan } from "./step.ts";
 
 /** A user and a network namespace for one sandbox, by descriptor. */
@@ -67,6 +67,8 @@ export class Engine implements Disposable {
   readonly #pairs: Pair[] = [];
   #ready = -1;
   #cgroups: CgroupParent | undefined;
+  /** Trees that were asked about, by their paths. */
+  readonly #mapping = new Map<string, boolean>();
   #holderPid = 0;
 
   /**
@@ -160,6 +162,19 @@ export class Engine implements Disposable {
       void cgroup?.remove();
       throw error;
     }
+  }
+
+  /** Says whether a tree's owners can be shifted into the sandbox's range: by root, on some systems. */
+  canMapIds(path: string): boolean {
+    if (this.host.identity.kind !== "root") return false;
+    const known = this.#mapping.get(path);
+    if (known !== undefined) return known;
+    const running = this.#launch(planIdMapping(path, planFacts(this.host, null)));
+    wait(running.child.pid);
+    closeQuietly(running.child.pidfd);
+    const isPossible = running.refusal() === null;
+    this.#mapping.set(path, isPossible);
+    return isPossible;
   }
 
   /** The descriptors that plans know by name. */

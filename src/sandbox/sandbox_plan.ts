@@ -121,6 +121,11 @@ export function planSandbox(layout: Layout, facts: PlanFacts): Plan {
   ];
 }
 
+/** Plans the mapping of a tree's ids by itself, to see whether its file system can do that. */
+export function planIdMapping(path: string, { spareFd }: PlanFacts): Plan {
+  return openTree({ path, isIdMapped: true }, "tree", spareFd).opens;
+}
+
 function openTree(lower: Lower, name: string, spareFd: number): Tree {
   const { path, isIdMapped, isRecursive = false } = lower;
   const open = step(`open "${path}"`, "open_tree", [

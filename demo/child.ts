@@ -113,7 +113,9 @@ async function killChildren(): Promise<void> {
   for (const { pid } of children) kill(pid, "SIGTERM");
   const signal = AbortSignal.timeout(5_000);
   await Promise.allSettled([...children].map((child) => abortable(child.status, signal)));
-  for (let living = await listLiving(); living.length > 0; living = await listLiving()) {
+  for (let tries = 0; tries < 500; tries++) {
+    const living = await listLiving();
+    if (living.length === 0) return;
     for (const { pid } of living) kill(pid, "SIGKILL");
     await delay(10);
   }

@@ -2,6 +2,7 @@
 import { run } from "./child.ts";
 import { check, type Context } from "./context.ts";
 import type { Environment } from "./environment.ts";
+import { listInodes } from "./layer.ts";
 import { Sandbox, type SandboxResult } from "./sandbox.ts";
 import { namesBut, toVerdicts } from "./verdict.ts";
 
@@ -57,7 +58,7 @@ export async function showCrowd(
   const { count } = context;
   context.say(`${count} sandboxes at once, each changes and tests its own copy`);
   const storeBytes = await diskUse(context.store);
-  const layers = await layersOf(context.store);
+  const layers = await listInodes(context);
   const startedAt = performance.now();
   const members = Array.from({ length: count }, (_, i) => start(context, environments, i));
   const sandboxes = members.map(({ sandbox }) => sandbox);
@@ -69,13 +70,12 @@ export async function showCrowd(
   const results = await Promise.all(sandboxes.map((sandbox) => sandbox.finish()));
   const totalMs = performance.now() - startedAt;
   checkResults(context, members.map((member, i) => ({ ...member, result: results[i]! })));
-  const unpackMs = toSpread(results.map(({ timing }) => timing.unpackMs));
+  const layersAfter = await listInodes(context);
   const claim = `${count} sandboxes at once: none unpacks a layer again`;
-  const after = await layersOf(context.store);
-  check(context, claim, after === layers, `before ${layers}, after ${after}`);
+  check(context, claim, String(layersAfter) === String(layers), `layers by inode: ${layersAfter}`);
   return {
     count,
-    unpackMs,
+    unpackMs: toSpread(results.map(({ timing }) => timing.unpackMs)),
     prepareMs: toSpread(results.map(({ timing }) => timing.prepareMs)),
     firstOutputMs: toSpread(results.map(({ firstOutputMs }) => firstOutputMs)),
     totalMs,
@@ -131,13 +131,6 @@ function checkResults(
 }
 
 /** Counts the bytes that a folder takes on disk, as far as it may be read. */
-/** The layers by name and inode: one that is made again is another. */
-async function layersOf(store: string): Promise<string> {
-  const layers = await Array.fromAsync(Deno.readDir(`${store}/layers`));
-  return layers.map(({ name }) => `${name} ${Deno.statSync(`${store}/layers/${name}`).ino}`)
-    .sort().join(", ");
-}
-
 async function diskUse(folder: string): Promise<number> {
   const { stdout } = await run(["du", "-s", "--block-size=1", folder]);
   return Number.parseInt(stdout, 10);

@@ -1,8 +1,9 @@
-/** Shows that the host is unchanged: its files, the store's layers, mounts and processes. */
+/** Shows that the host is unchanged: its files, the layers in the store, mounts and processes. */
 import { delay } from "@std/async/delay";
-import { listLiving, run, runChecked } from "./child.ts";
+import { listLiving, run } from "./child.ts";
 import { check, type Context } from "./context.ts";
 import { CANARY } from "./crowd.ts";
+import { sumLayers } from "./layer.ts";
 
 /** What could be changed by a sandbox that leaks. */
 export interface HostState {
@@ -28,19 +29,6 @@ export async function readHost(context: Context): Promise<HostState> {
   const mounts = new Set((await Deno.readTextFile("/proc/self/mountinfo")).trim().split("\n"));
   const files = new Set([...await listSystem(), ...await listHome(context)]);
   return { files, mounts };
-}
-
-/** Checksums every layer in the store: names, modes, links and contents. */
-export async function sumLayers(context: Context): Promise<Map<string, string>> {
-  const find = ["find", context.store, "(", "-name", "pyvenv.cfg", "-o", "-name", ".git", ")"];
-  const { stdout } = await runChecked([...find, "-prune", "-printf", "%h\\n"]);
-  const sums = new Map<string, string>();
-  for (const tree of stdout.split("\n").filter((line) => line !== "")) {
-    const script = `cd "$1" && { find . -printf '%p %M %U %G %l\\n'
-      find . -type f -print0 | xargs -0 sha256sum; } | LC_ALL=C sort | sha256sum`;
-    sums.set(tree, (await runChecked(["sh", "-c", script, "sh", tree])).stdout);
-  }
-  return sums;
 }
 
 /** Compares the host with its earlier state, after all sandboxes have ended. */

@@ -16,8 +16,11 @@ export const PROGRAM_ENV = {
   TERM: "dumb",
 };
 
-/** How long any one sandbox of the demo may take. */
+/** How long the program of any one sandbox may take. */
 const TIMEOUT_SECONDS = 300;
+
+/** How long the tool may take to end after that. */
+const GRACE_SECONDS = 30;
 
 /** What a sandbox runs, beside its environment's two layers. */
 export interface SandboxOptions {
@@ -63,6 +66,9 @@ export class Sandbox {
     this.#outcomePath = join(context.scratch, `outcome-${crypto.randomUUID()}.json`);
     const command = toCommand(context, environment, options, this.#outcomePath);
     this.#child = start(command, { stdin: "piped" });
+    const limitMs = 1_000 * (TIMEOUT_SECONDS + GRACE_SECONDS);
+    const timer = setTimeout(() => this.#child.kill("SIGKILL"), limitMs);
+    this.#child.status.finally(() => clearTimeout(timer));
     this.#stdin = this.#child.stdin.getWriter();
     this.#stderr = toText(this.#child.stderr);
     this.#lines = this.#child.stdout.pipeThrough(new TextDecoderStream())
@@ -93,8 +99,10 @@ export class Sandbox {
     const { code } = await this.#child.status;
     const totalMs = performance.now() - this.#startedAt;
     const stderr = await this.#stderr;
-    if (code === 125) throw new HostError(`Cannot run a sandbox: ${stderr.trim()}`);
-    const outcome = JSON.parse(await Deno.readTextFile(this.#outcomePath));
+    const outcome = await readOutcome(this.#outcomePath);
+    if (code === 125 || outcome === null) {
+      throw new HostError(`Cannot run a sandbox: exit code ${code}\n${stderr.trim()}`);
+    }
     return {
       code,
       output: this.#output,
@@ -129,6 +137,15 @@ export async function runSandbox(
 export function toTiming(phases: Readonly<Record<string, number>>): Timing {
   const { unpack = 0, program: _program, close: _close, ...before } = phases;
   return { unpackMs: unpack, prepareMs: Object.values(before).reduce((sum, ms) => sum + ms, 0) };
+}
+
+async function readOutcome(path: string): Promise<{ phases: Record<string, number> } | null> {
+  try {
+    return JSON.parse(await Deno.readTextFile(path));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
+  }
 }
 
 function toCommand(

@@ -1,6 +1,7 @@
 /** One task in one sandbox after another: cold, warm, tests that fail, tests that pass. */
 import { check, type Context } from "./context.ts";
 import type { Environment } from "./environment.ts";
+import { listInodes } from "./layer.ts";
 import { runSandbox, Sandbox, type SandboxResult, type Timing } from "./sandbox.ts";
 import type { Task } from "./task.ts";
 import { countPassed, namesBut, toVerdicts } from "./verdict.ts";
@@ -30,14 +31,15 @@ const SUM = `sum() {
 export async function showTask(context: Context, environment: Environment): Promise<SingleResult> {
   const { task } = environment;
   context.say(`${task.name} ${task.base}: cold and warm run, tests before and after the fix`);
+  const layers = [await listInodes(context)];
   const cold = await look(context, environment, "cold");
+  layers.push(await listInodes(context));
   const warm = await look(context, environment, "warm");
-  check(
-    context,
-    `${task.name}: a cold run unpacks both layers, a warm run none`,
-    cold.timing.unpackMs > 0 && warm.timing.unpackMs < 1,
-    `${cold.timing.unpackMs} ms cold, ${warm.timing.unpackMs} ms warm`,
-  );
+  layers.push(await listInodes(context));
+  const [before = [], afterCold = [], afterWarm = []] = layers;
+  const isRight = afterCold.length === before.length + 2 && String(afterWarm) === String(afterCold);
+  const claim = `${task.name}: a cold run unpacks both layers, a warm run none`;
+  check(context, claim, isRight, `layers by inode: ${layers.join("; then ")}`);
   const passed = await failAndFix(context, environment);
   return { task: `${task.name} ${task.base}`, cold: toRun(cold), warm: toRun(warm), ...passed };
 }

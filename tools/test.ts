@@ -68,7 +68,14 @@ async function testFile(
   const report = await Deno.makeTempFile({ prefix: "minisandbox-junit-" });
   try {
     await identity.allowWrite(report);
-    const args = ["test", "--allow-all", "--no-check", `--junit-path=${report}`, file];
+    const args = [
+      "test",
+      "--allow-all",
+      "--no-check",
+      "--preload=tests/support/bind_libc.ts",
+      `--junit-path=${report}`,
+      file,
+    ];
     const isSuccess = await identity.deno(args, deadline);
     const counts = countJunit(await Deno.readTextFile(report));
     const isUncounted = !isSuccess && counts.failed === 0;

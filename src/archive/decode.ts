@@ -1,34 +1,34 @@
 /** A tar stream's bytes in, its entries out: no I/O, no waiting, no entry held in memory. */
-import type { Entry, EntrySink, Extent } from "./entry.ts";
-import { BLOCK_BYTES, type Header, isHeader, isZeroBlock, parseHeader } from "./header.ts";
+import { BLOCK_BYTES, BlockTaker, isZeroBlock, StoredBytes } from "./block.ts";
+import type { Entry, EntrySink } from "./entry.ts";
+import { type Header, isHeader, parseHeader } from "./header.ts";
+import { ExtendedBody } from "./extended_body.ts";
 import { ExtendedHeaders } from "./extended_header.ts";
 import type { Place } from "./place.ts";
-import { checkExtents, HoleSink, LineMap, type MapReader, OldGnuMap } from "./sparse.ts";
-
-/** The largest extended header that is held in memory: names are 4 KiB, attributes 64 KiB each. */
-const MAX_EXTENDED_BYTES = 1 << 20;
+import { checkExtents, HoleSink, oldGnuForm, type SparseForm, type SparseMap } from "./sparse.ts";
 
 const NOT_AN_ARCHIVE = "it is not a gzip or tar archive";
 
-type State = "header" | "map" | "data" | "padding" | "extended" | "tail";
+type State = "block" | "bytes" | "tail";
+
+type Piece = Uint8Array<ArrayBuffer>;
+
+/** A sparse file that waits for the rest of its map. */
+interface SparseEntry {
+  readonly entry: Entry;
+  readonly map: SparseMap;
+  readonly stored: number;
+}
 
 /** Decodes one tar stream that is pushed in pieces of any size. */
 export class TarDecoder {
   readonly #place: Place;
   readonly #sink: EntrySink;
   readonly #extended: ExtendedHeaders;
-  readonly #block = new Uint8Array(BLOCK_BYTES);
-  #state: State = "header";
-  /** How much of `#block`, or of `#body`, is filled. */
-  #filled = 0;
-  #body = new Uint8Array(0);
-  #bodyType = "";
-  #left = 0;
-  #padding = 0;
-  #isSkipping = false;
-  /** The file that waits for the rest of its map. */
-  #sparse: { readonly entry: Entry; readonly map: MapReader; readonly size: number } | null = null;
-  #holes: HoleSink | null = null;
+  readonly #blocks: BlockTaker;
+  #state: State = "block";
+  #bytes = new StoredBytes(0);
+  #sparse: SparseEntry | null = null;
   /** The bytes taken before the chunk at hand. */
   #taken = 0;
 
@@ -36,6 +36,7 @@ export class TarDecoder {
     this.#sink = sink;
     this.#place = place;
     this.#extended = new ExtendedHeaders(place);
+    this.#blocks = new BlockTaker((block, start) => this.#readBlock(block, this.#taken + start));
   }
 
   /**
@@ -43,22 +44,16 @@ export class TarDecoder {
    *
    * @throws {ArchiveError} If they are no tar, or hold what cannot be unpacked.
    */
-  push(chunk: Uint8Array<ArrayBuffer>): void {
+  push(chunk: Piece): void {
     let at = 0;
     while (at < chunk.length) {
       switch (this.#state) {
-        case "header":
-        case "map":
-          at = this.#takeBlock(chunk, at);
+        case "block":
+          at = this.#blocks.take(chunk, at);
           break;
-        case "data":
-          at = this.#takeData(chunk, at);
-          break;
-        case "padding":
-          at = this.#takePadding(chunk, at);
-          break;
-        case "extended":
-          at = this.#takeExtended(chunk, at);
+        case "bytes":
+          at += this.#bytes.take(chunk, at);
+          if (this.#bytes.isWhole) this.#state = "block";
           break;
         case "tail":
           this.#checkTail(chunk, at);
@@ -79,8 +74,8 @@ export class TarDecoder {
   finish(isSealed: boolean): void {
     const place = this.#place;
     if (this.#state === "tail") return;
-    if (this.#state === "header") {
-      const isWhole = this.#filled === 0 && !this.#extended.isPending;
+    if (this.#state === "block" && this.#sparse === null) {
+      const isWhole = this.#blocks.isEmpty && !this.#extended.isPending;
       if (isWhole && isSealed && this.#taken > 0) return;
       place.entry = null;
     }
@@ -89,23 +84,6 @@ export class TarDecoder {
     throw place.refuse(
       place.entry === null ? `it is truncated at byte ${this.#taken}` : "is truncated",
     );
-  }
-
-  #takeBlock(chunk: Uint8Array<ArrayBuffer>, at: number): number {
-    const wanted = BLOCK_BYTES - this.#filled;
-    const offset = this.#taken + at - this.#filled;
-    if (this.#filled === 0 && chunk.length - at >= BLOCK_BYTES) {
-      this.#readBlock(chunk.subarray(at, at + BLOCK_BYTES), offset);
-      return at + BLOCK_BYTES;
-    }
-    const piece = chunk.subarray(at, at + wanted);
-    this.#block.set(piece, this.#filled);
-    this.#filled += piece.length;
-    if (this.#filled === BLOCK_BYTES) {
-      this.#filled = 0;
-      this.#readBlock(this.#block, offset);
-    }
-    return at + piece.length;
   }
 
   #readBlock(block: Uint8Array, offset: number): void {
@@ -132,121 +110,56 @@ export class TarDecoder {
     else if (header.type !== "V" || header.size > 0) this.#begin(header, block); // V: a volume's label
   }
 
+  #openExtended(header: Header): void {
+    const body = new ExtendedBody(header, this.#place);
+    this.#open(header.size, (piece) => body.add(piece), () => this.#extended.add(body));
+  }
+
   #begin(header: Header, block: Uint8Array): void {
     const entry = this.#extended.apply(header);
     // Only a file's bytes are wanted; a hard link has none, whatever its size says (as GNU tar).
     const stored = entry.kind === "link" ? 0 : this.#extended.storedSize(header);
-    const records = this.#extended.sparse();
+    const form = entry.kind === "file" ? this.#sparseForm(header, block) : null;
     this.#extended.forget();
-    if (entry.kind !== "file") return this.#beginWhole(entry, stored);
-    if (header.type === "S") {
-      const map = new OldGnuMap(block, this.#place);
-      const sparse = { ...entry, size: map.realSize };
-      if (map.goesOn) this.#beginMap(sparse, map, stored);
-      else this.#beginSparse(sparse, map.extents, stored);
-    } else if (records !== null) {
-      const sparse = { ...entry, size: records.size };
-      if (records.extents === null) this.#beginMap(sparse, new LineMap(this.#place), stored);
-      else this.#beginSparse(sparse, records.extents, stored);
-    } else {
-      this.#beginWhole(entry, stored);
+    if (form === null) {
+      const sink = this.#sink;
+      sink.begin(entry);
+      const take = entry.kind === "file" ? (piece: Piece) => sink.data(piece) : null;
+      return this.#open(stored, take, () => sink.end());
     }
+    const sparse = { entry: { ...entry, size: form.size }, map: form.map, stored };
+    if (form.goesOn) this.#sparse = sparse;
+    else this.#beginSparse(sparse);
   }
 
-  #beginWhole(entry: Entry, stored: number): void {
-    this.#holes = null;
-    this.#sink.begin(entry);
-    this.#open(stored, entry.kind !== "file");
+  #sparseForm(header: Header, block: Uint8Array): SparseForm | null {
+    return header.type === "S" ? oldGnuForm(block, this.#place) : this.#extended.sparseForm();
   }
 
-  #beginMap(entry: Entry, map: MapReader, size: number): void {
-    this.#sparse = { entry, map, size };
-    this.#state = "map";
+  #readMap(sparse: SparseEntry, block: Uint8Array): void {
+    const { entry, map } = sparse;
+    const stored = map.isInData ? sparse.stored - BLOCK_BYTES : sparse.stored;
+    if (stored < 0) throw this.#place.refuse("has a malformed map of a sparse file");
+    const isWhole = map.take(block);
+    this.#sparse = isWhole ? null : { entry, map, stored };
+    if (isWhole) this.#beginSparse({ entry, map, stored });
   }
 
-  #readMap(
-    { entry, map, size }: { entry: Entry; map: MapReader; size: number },
-    block: Uint8Array,
-  ): void {
-    const left = map.isInData ? size - BLOCK_BYTES : size;
-    // The last block of a map may be cut short only by the end of the archive.
-    if (left < 0) throw this.#place.refuse("has a malformed map of a sparse file");
-    if (map.take(block)) {
-      this.#sparse = null;
-      this.#beginSparse(entry, map.extents, left);
-    } else {
-      this.#sparse = { entry, map, size: left };
-    }
+  #beginSparse({ entry, map, stored }: SparseEntry): void {
+    const extents = checkExtents(map.extents, { size: entry.size, stored }, this.#place);
+    const holes = new HoleSink({ ...entry, extents }, this.#sink);
+    this.#open(stored, (piece) => holes.data(piece), () => holes.end());
   }
 
-  #beginSparse(entry: Entry, extents: readonly Extent[], stored: number): void {
-    const checked = checkExtents(extents, { size: entry.size, stored }, this.#place);
-    const sparse = { ...entry, extents: checked };
-    this.#holes = new HoleSink(sparse, this.#sink);
-    this.#sink.begin(sparse);
-    this.#open(stored, false);
+  #open(size: number, take: ((piece: Piece) => void) | null, end: () => void): void {
+    this.#bytes = new StoredBytes(size, take, end);
+    this.#state = this.#bytes.isWhole ? "block" : "bytes";
   }
 
-  #open(size: number, isSkipping: boolean): void {
-    this.#left = size;
-    this.#padding = (BLOCK_BYTES - size % BLOCK_BYTES) % BLOCK_BYTES;
-    this.#isSkipping = isSkipping;
-    this.#state = "data";
-    if (size === 0) this.#end();
-  }
-
-  #takeData(chunk: Uint8Array<ArrayBuffer>, at: number): number {
-    const piece = chunk.subarray(at, at + this.#left);
-    this.#left -= piece.length;
-    if (!this.#isSkipping) (this.#holes ?? this.#sink).data(piece);
-    if (this.#left === 0) this.#end();
-    return at + piece.length;
-  }
-
-  #end(): void {
-    this.#holes?.end();
-    this.#sink.end();
-    this.#state = this.#padding === 0 ? "header" : "padding";
-  }
-
-  #takePadding(chunk: Uint8Array<ArrayBuffer>, at: number): number {
-    const skipped = Math.min(this.#padding, chunk.length - at);
-    this.#padding -= skipped;
-    if (this.#padding === 0) this.#state = "header";
-    return at + skipped;
-  }
-
-  #openExtended(header: Header): void {
-    if (header.size > MAX_EXTENDED_BYTES) {
-      throw this.#place.refuse(`is an extended header of ${header.size} bytes`);
-    }
-    this.#bodyType = header.type;
-    this.#body = new Uint8Array(header.size);
-    this.#left = header.size;
-    this.#padding = (BLOCK_BYTES - header.size % BLOCK_BYTES) % BLOCK_BYTES;
-    this.#state = "extended";
-    if (header.size === 0) this.#endExtended();
-  }
-
-  #takeExtended(chunk: Uint8Array<ArrayBuffer>, at: number): number {
-    const piece = chunk.subarray(at, at + this.#left);
-    this.#body.set(piece, this.#body.length - this.#left);
-    this.#left -= piece.length;
-    if (this.#left === 0) this.#endExtended();
-    return at + piece.length;
-  }
-
-  #endExtended(): void {
-    this.#extended.add(this.#bodyType, this.#body);
-    this.#state = this.#padding === 0 ? "header" : "padding";
-  }
-
-  #checkTail(chunk: Uint8Array<ArrayBuffer>, at: number): void {
-    for (let i = at; i < chunk.length; i++) {
-      if (chunk[i] !== 0) {
-        this.#place.offset = this.#taken + i;
-        throw this.#place.refuse(`other data follows its end, at byte ${this.#taken + i}`);
-      }
-    }
+  #checkTail(chunk: Piece, at: number): void {
+    const other = chunk.findIndex((byte, i) => i >= at && byte !== 0);
+    if (other === -1) return;
+    this.#place.offset = this.#taken + other;
+    throw this.#place.refuse(`other data follows its end, at byte ${this.#place.offset}`);
   }
 }

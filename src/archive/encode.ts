@@ -1,8 +1,8 @@
 /** Entries in, their headers out: ustar where it can hold them, else pax records before it (pax(1)). */
 import { concat } from "@std/bytes/concat";
+import { BLOCK_BYTES, paddingOf } from "./block.ts";
 import { fromByteText } from "./byte_text.ts";
 import type { Entry, Extent, PackedEntry, Time } from "./entry.ts";
-import { BLOCK_BYTES } from "./header.ts";
 
 const NAME_BYTES = 100;
 const PREFIX_BYTES = 155;
@@ -71,11 +71,6 @@ export function encodeEntry(entry: PackedEntry): Uint8Array<ArrayBuffer> {
 /** Gives how many bytes of an entry's content are stored. */
 export function storedBytes({ size, extents }: Entry): number {
   return extents === null ? size : extents.reduce((total, { length }) => total + length, 0);
-}
-
-/** Gives how many zeros follow so many bytes, up to the next block. */
-export function paddingOf(bytes: number): number {
-  return (BLOCK_BYTES - bytes % BLOCK_BYTES) % BLOCK_BYTES;
 }
 
 interface Block {

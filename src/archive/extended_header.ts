@@ -1,9 +1,10 @@
 /** What stands before a header and completes it: pax records and GNU's long names. */
 import type { Entry } from "./entry.ts";
+import type { ExtendedBody } from "./extended_body.ts";
 import type { Header } from "./header.ts";
 import { parsePax, parsePaxNumber, parsePaxTime } from "./pax.ts";
 import type { Place } from "./place.ts";
-import { parseExtents } from "./sparse.ts";
+import { LineMap, type SparseForm, wholeMap } from "./sparse.ts";
 import { refusalOf, toKind } from "./type.ts";
 import { parseXattrs } from "./xattr_record.ts";
 
@@ -36,7 +37,7 @@ export class ExtendedHeaders {
    *
    * @throws {ArchiveError} If it is malformed.
    */
-  add(type: string, body: Uint8Array<ArrayBuffer>): void {
+  add({ type, bytes: body }: ExtendedBody): void {
     if (type === "g") {
       for (const [key, value] of parsePax(body, this.#place)) this.#global.set(key, value);
       return;
@@ -83,23 +84,25 @@ export class ExtendedHeaders {
   }
 
   /**
-   * Gives what the records say of a sparse file: its length, and its map, which is null where it
-   * stands before the file's bytes; null if they say nothing.
+   * Gives what the records say of a sparse file; null if they say nothing.
    *
    * @throws {ArchiveError} If a record is malformed, or the format one we do not know.
    */
-  sparse(): { readonly size: number; readonly extents: Entry["extents"] } | null {
+  sparseForm(): SparseForm | null {
     if (this.#local === null) return null;
+    const place = this.#place;
     const [major, map] = [this.#text("GNU.sparse.major"), this.#text("GNU.sparse.map")];
     if (major === undefined && map === undefined && this.#extents.length === 0) return null;
     const size = this.#number("GNU.sparse.realsize", this.#number("GNU.sparse.size", -1));
-    if (size < 0) throw this.#place.refuse("is a sparse file of no size");
-    if (major === "1" && this.#text("GNU.sparse.minor") === "0") return { size, extents: null };
+    if (size < 0) throw place.refuse("is a sparse file of no size");
+    if (major === "1" && this.#text("GNU.sparse.minor") === "0") {
+      return { size, map: new LineMap(place), goesOn: true };
+    }
     if (major !== undefined && major !== "0") {
-      throw this.#place.refuse("is a sparse file in a format that is not known");
+      throw place.refuse("is a sparse file in a format that is not known");
     }
     const numbers = map === undefined ? this.#extents : map.split(",");
-    return { size, extents: parseExtents(numbers, this.#place) };
+    return { size, map: wholeMap(numbers, place), goesOn: false };
   }
 
   /** Forgets what belonged to the entry before. */

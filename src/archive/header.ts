@@ -1,9 +1,7 @@
 /** The 512 bytes before each entry: tar's header, as V7, POSIX, GNU and star write it (tar(5)). */
+import { BLOCK_BYTES } from "./block.ts";
 import { parseNumber, parseOctal } from "./number.ts";
 import type { Place } from "./place.ts";
-
-/** The size of a header, and what every entry's data is padded to. */
-export const BLOCK_BYTES = 512;
 
 /** A header's fields, not yet joined with what extended headers say. */
 export interface Header {
@@ -19,11 +17,6 @@ export interface Header {
   readonly mtime: number;
   /** Whether both device numbers are 0. */
   readonly isDeviceZero: boolean;
-}
-
-/** Says whether a block is all zero, as those at the end are. */
-export function isZeroBlock(block: Uint8Array): boolean {
-  return block[0] === 0 && block.every((byte) => byte === 0);
 }
 
 /** Says whether a block's checksum is right: the sum of its bytes, signed in some old archives. */

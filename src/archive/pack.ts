@@ -4,8 +4,8 @@ import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { SyscallError } from "../../ffi/mod.ts";
 import { HostError } from "../errors.ts";
-import { encodeEntry, paddingOf, storedBytes } from "./encode.ts";
-import { BLOCK_BYTES } from "./header.ts";
+import { BLOCK_BYTES, paddingOf } from "./block.ts";
+import { encodeEntry, storedBytes } from "./encode.ts";
 import { PackPlace } from "./pack_place.ts";
 import { type PackNote, TreeReader } from "./read_tree.ts";
 

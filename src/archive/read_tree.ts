@@ -6,15 +6,17 @@ import {
   lstatAt,
   O,
   openAt,
-  readDirectory,
   readLinkAt,
   S,
   statFd,
 } from "../../ffi/mod.ts";
 import { fromByteText, toCString } from "./byte_text.ts";
-import type { Entry, PackedEntry, Xattr } from "./entry.ts";
+import type { PackedEntry, Xattr } from "./entry.ts";
 import { DEFAULT_LIMITS } from "./limit.ts";
+import { type EntryPolicy, toEntry, toMark } from "./status_entry.ts";
 import { isOpaque, isWhiteout, OPAQUE_NAME, WHITEOUT_PREFIX } from "./whiteout.ts";
+import { isChanged, isSame, listNames } from "./live.ts";
+import { HardLinks } from "./hard_link.ts";
 import type { PackPlace } from "./pack_place.ts";
 import { findExtents, readContent } from "./content.ts";
 import { readXattrs } from "./xattr.ts";
@@ -27,10 +29,8 @@ export interface PackNote {
   readonly state: string;
 }
 
-/** What decides how entries look. */
-export interface ReadPolicy {
-  readonly owners: "keep" | "root";
-  readonly mtime: "keep" | number;
+/** What decides how a tree is read. */
+export interface ReadPolicy extends EntryPolicy {
   readonly whiteouts: "oci" | "plain";
   readonly onChange?: "fail" | "note";
   readonly onNote?: (note: PackNote) => void;
@@ -64,8 +64,7 @@ const CHANGED = "changed while it was read";
 export class TreeReader {
   readonly #place: PackPlace;
   readonly #policy: ReadPolicy;
-  /** The first name of each file that has several, and how many are still to come. */
-  readonly #linked = new Map<string, { readonly path: string; left: number }>();
+  readonly #links = new HardLinks();
 
   constructor(place: PackPlace, policy: ReadPolicy) {
     this.#place = place;
@@ -109,7 +108,7 @@ export class TreeReader {
     const kind = KINDS[type];
     if (kind === undefined) return this.#note(LEFT_OUT[type] ?? "is of an unknown type");
     if (kind !== "directory" && status.links > 1) {
-      const first = this.#firstName(status, path);
+      const first = this.#links.firstName(status, path);
       if (first !== null) {
         yield this.#found("link", path, status, { target: fromByteText(first) });
         return;
@@ -117,15 +116,18 @@ export class TreeReader {
     }
     if (kind === "symlink") {
       const target = this.#ifThere(() => readLinkAt(parent, toCString(name)));
-      if (target !== null) yield this.#found(kind, path, status, { target });
-      return;
+      if (target === null) return this.#links.forget(status);
+      return yield this.#found(kind, path, status, { target });
     }
     if (kind === "fifo") return yield this.#found(kind, path, status, {});
 
     const fd = this.#ifThere(() => openAt(parent, toCString(name), FLAGS));
-    if (fd === null) return;
+    if (fd === null) return this.#links.forget(status);
     try {
-      if (!isSame(status, statFd(fd))) return this.#tellChange();
+      if (!isSame(status, statFd(fd))) {
+        this.#links.forget(status);
+        return this.#tellChange();
+      }
       if (kind === "directory") yield* this.#readDirectory(fd, path, depth);
       else yield* this.#readFile(fd, path);
     } finally {
@@ -146,41 +148,15 @@ export class TreeReader {
     kind: PackedEntry["kind"],
     path: string,
     status: FileStatus,
-    more: Partial<Pick<Entry, "target" | "size" | "extents" | "xattrs">>,
+    more: Partial<PackedEntry>,
   ): Found {
-    const { owners, mtime } = this.#policy;
-    const entry: PackedEntry = {
-      kind,
-      name: fromByteText(path),
-      target: new Uint8Array(0),
-      mode: status.mode & 0o7777,
-      uid: owners === "keep" ? status.uid : 0,
-      gid: owners === "keep" ? status.gid : 0,
-      size: 0,
-      extents: null,
-      mtime: mtime === "keep" ? toTime(status.mtimeNs) : { seconds: mtime, nanoseconds: 0 },
-      xattrs: [],
-      ...more,
-    };
-    return { entry, content: null };
+    return { entry: { ...toEntry(kind, path, status, this.#policy), ...more }, content: null };
   }
 
   #whiteout(name: string, path: string, status: FileStatus): Found {
     if (this.#policy.whiteouts === "plain") return this.#found("whiteout", path, status, {});
     const directory = path.slice(0, path.length - name.length);
     return mark(`${directory}${WHITEOUT_PREFIX}${name}`);
-  }
-
-  /** Gives the name under which a file of several was packed before, or null and keeps this one. */
-  #firstName(status: FileStatus, path: string): string | null {
-    const key = `${status.device} ${status.inode}`;
-    const known = this.#linked.get(key);
-    if (known === undefined) {
-      this.#linked.set(key, { path, left: status.links - 1 });
-      return null;
-    }
-    if (--known.left === 0) this.#linked.delete(key);
-    return known.path;
   }
 
   #readXattrs(fd: number): Xattr[] {
@@ -209,35 +185,7 @@ export class TreeReader {
 }
 
 function mark(path: string): Found {
-  const none = new Uint8Array(0);
-  const mtime = { seconds: 0, nanoseconds: 0 };
-  const rest = { mode: 0, uid: 0, gid: 0, size: 0, extents: null, mtime, xattrs: [] };
-  return {
-    entry: { kind: "file", name: fromByteText(path), target: none, ...rest },
-    content: null,
-  };
-}
-
-function listNames(fd: number): string[] {
-  const names: string[] = [];
-  for (let more = readDirectory(fd); more !== null; more = readDirectory(fd)) names.push(...more);
-  return names.sort();
-}
-
-function isSame(a: FileStatus, b: FileStatus): boolean {
-  return a.device === b.device && a.inode === b.inode &&
-    (a.mode & S.S_IFMT) === (b.mode & S.S_IFMT);
-}
-
-function isChanged(before: FileStatus, after: FileStatus): boolean {
-  return before.size !== after.size || before.mtimeNs !== after.mtimeNs ||
-    before.ctimeNs !== after.ctimeNs;
-}
-
-function toTime(ns: bigint): Entry["mtime"] {
-  const second = 1_000_000_000n;
-  const nanoseconds = ((ns % second) + second) % second;
-  return { seconds: Number((ns - nanoseconds) / second), nanoseconds: Number(nanoseconds) };
+  return { entry: toMark(path), content: null };
 }
 
 function join(directory: string, name: string): string {

@@ -1,9 +1,10 @@
-/** An archive's bytes: read, and unpacked from gzip where they are. */
-import { Readable } from "node:stream";
+/** An archive's bytes: read, and taken out of gzip or zstd where they are in it. */
+import { Readable, type Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { createGunzip } from "node:zlib";
+import { createGunzip, createZstdDecompress } from "node:zlib";
 import { read } from "../../ffi/mod.ts";
 import type { Place } from "./place.ts";
+import { isZstd, splitFrames } from "./zstd.ts";
 
 /** A source of bytes, in pieces of any size. */
 export type ByteSource = AsyncIterable<Uint8Array<ArrayBuffer>>;
@@ -16,8 +17,7 @@ export interface TarSource {
 
 const CHUNK_BYTES = 256 * 1024;
 
-const magics: readonly (readonly [name: string, bytes: readonly number[]])[] = [
-  ["zstd", [0x28, 0xb5, 0x2f, 0xfd]],
+const others: readonly (readonly [name: string, magic: readonly number[]])[] = [
   ["xz", [0xfd, 0x37, 0x7a, 0x58]],
   ["bzip2", [0x42, 0x5a, 0x68]],
   ["zip", [0x50, 0x4b, 0x03, 0x04]],
@@ -48,9 +48,13 @@ export async function openTar(input: ByteSource, place: Place): Promise<TarSourc
   }
   if (head.length === 0) throw place.refuse("it is empty");
   const bytes = resume(head, iterator);
+  // The checksum of gzip and the lengths in zstd's frames leave no truncation unseen.
   if (head[0] === 0x1f && head[1] === 0x8b) return { bytes: gunzip(bytes, place), isSealed: true };
-  const other = magics.find(([, magic]) => magic.every((byte, i) => head[i] === byte));
-  if (other !== undefined) throw place.refuse(`it is a ${other[0]} archive, not gzip or tar`);
+  if (isZstd(head)) return { bytes: unzstd(bytes, place), isSealed: true };
+  const other = others.find(([, magic]) => magic.every((byte, i) => head[i] === byte));
+  if (other !== undefined) {
+    throw place.refuse(`it is a ${other[0]} archive, not a tar, plain or in gzip or zstd`);
+  }
   return { bytes, isSealed: false };
 }
 
@@ -66,9 +70,27 @@ async function* resume(
   }
 }
 
-/** Node's inflater and not `DecompressionStream`: faster, and it takes several members in a row. */
-async function* gunzip(bytes: ByteSource, place: Place): ByteSource {
-  const inflater = createGunzip({ chunkSize: CHUNK_BYTES });
+function gunzip(bytes: ByteSource, place: Place): ByteSource {
+  return inflate(
+    bytes,
+    { name: "gzip", inflater: createGunzip({ chunkSize: CHUNK_BYTES }) },
+    place,
+  );
+}
+
+async function* unzstd(bytes: ByteSource, place: Place): ByteSource {
+  for await (const frame of splitFrames(bytes, place)) {
+    const inflater = createZstdDecompress({ chunkSize: CHUNK_BYTES });
+    yield* inflate(frame, { name: "zstd", inflater }, place);
+  }
+}
+
+/** Node's inflaters and not `DecompressionStream`: faster, and gzip may have several members. */
+async function* inflate(
+  bytes: ByteSource,
+  { name, inflater }: { readonly name: string; readonly inflater: Transform },
+  place: Place,
+): ByteSource {
   let sourceError: unknown = null;
   const watched = async function* (): ByteSource {
     try {
@@ -88,7 +110,7 @@ async function* gunzip(bytes: ByteSource, place: Place): ByteSource {
   } catch (error) {
     if (sourceError !== null || !(error instanceof Error)) throw sourceError ?? error;
     place.entry = null;
-    throw place.refuse(`its gzip data is damaged (${error.message})`, error);
+    throw place.refuse(`its ${name} data is damaged (${error.message})`, error);
   } finally {
     inflater.destroy();
   }

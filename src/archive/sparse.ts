@@ -6,8 +6,8 @@ import type { Place } from "./place.ts";
 /** The most pieces of one file that are held: 16 MB of numbers. */
 const MAX_EXTENTS = 1 << 20;
 
-/** A map that goes on in the blocks after the header. */
-export interface MapReader {
+/** A map, perhaps one that goes on in the blocks after the header. */
+export interface SparseMap {
   /** Whether those blocks count as the entry's bytes. */
   readonly isInData: boolean;
   readonly extents: readonly Extent[];
@@ -15,36 +15,56 @@ export interface MapReader {
   take(block: Uint8Array): boolean;
 }
 
-/** The map in a header of type S: four pieces, and 21 in each block that follows. */
-export class OldGnuMap implements MapReader {
+/** What is known of a sparse file after its headers. */
+export interface SparseForm {
+  /** How long the file is. */
+  readonly size: number;
+  readonly map: SparseMap;
+  /** Whether blocks of the map follow. */
+  readonly goesOn: boolean;
+}
+
+/** Parses a header of type S: four pieces, and 21 in each block that follows. */
+export function oldGnuForm(header: Uint8Array, place: Place): SparseForm {
+  const map = new OldGnuMap(place);
+  map.read(header, 386, 4);
+  return { size: map.number(header, 483), map, goesOn: header[482] !== 0 };
+}
+
+/** Makes the map of formats 0.0 and 0.1, where offsets and lengths stand in turn. */
+export function wholeMap(numbers: readonly string[], place: Place): SparseMap {
+  const extents: Extent[] = [];
+  if (numbers.length % 2 !== 0) throw malformed(place);
+  for (let i = 0; i < numbers.length; i += 2) {
+    const [offset, length] = [numbers[i]!, numbers[i + 1]!];
+    if (!/^\d{1,16}$/.test(offset) || !/^\d{1,16}$/.test(length)) throw malformed(place);
+    addExtent(extents, Number(offset), Number(length), place);
+  }
+  return { isInData: false, extents, take: () => true };
+}
+
+class OldGnuMap implements SparseMap {
   readonly isInData = false;
   readonly extents: Extent[] = [];
   readonly #place: Place;
-  /** How long the file is. */
-  readonly realSize: number;
-  /** Whether blocks follow. */
-  readonly goesOn: boolean;
 
-  constructor(header: Uint8Array, place: Place) {
+  constructor(place: Place) {
     this.#place = place;
-    this.#read(header, 386, 4);
-    this.goesOn = header[482] !== 0;
-    this.realSize = this.#number(header, 483);
   }
 
   take(block: Uint8Array): boolean {
-    this.#read(block, 0, 21);
+    this.read(block, 0, 21);
     return block[504] === 0;
   }
 
-  #read(block: Uint8Array, from: number, count: number): void {
+  read(block: Uint8Array, from: number, count: number): void {
     for (let at = from; at < from + 24 * count; at += 24) {
       if (block[at] === 0 && block[at + 12] === 0) return; // an unused place
-      addExtent(this.extents, this.#number(block, at), this.#number(block, at + 12), this.#place);
+      addExtent(this.extents, this.number(block, at), this.number(block, at + 12), this.#place);
     }
   }
 
-  #number(block: Uint8Array, at: number): number {
+  number(block: Uint8Array, at: number): number {
     const value = parseNumber(block, at, at + 12);
     if (value === null || value < 0) throw malformed(this.#place);
     return value;
@@ -52,7 +72,7 @@ export class OldGnuMap implements MapReader {
 }
 
 /** The map of format 1.0: lines of decimal numbers before the file's bytes, padded to whole blocks. */
-export class LineMap implements MapReader {
+export class LineMap implements SparseMap {
   readonly isInData = true;
   readonly extents: Extent[] = [];
   readonly #place: Place;
@@ -89,18 +109,6 @@ export class LineMap implements MapReader {
   }
 }
 
-/** Parses the map of formats 0.0 and 0.1: offsets and lengths in turn. */
-export function parseExtents(numbers: readonly string[], place: Place): Extent[] {
-  const extents: Extent[] = [];
-  if (numbers.length % 2 !== 0) throw malformed(place);
-  for (let i = 0; i < numbers.length; i += 2) {
-    const [offset, length] = [numbers[i]!, numbers[i + 1]!];
-    if (!/^\d{1,16}$/.test(offset) || !/^\d{1,16}$/.test(length)) throw malformed(place);
-    addExtent(extents, Number(offset), Number(length), place);
-  }
-  return extents;
-}
-
 /** Makes sure that a map fits a file and what is stored of it, and leaves empty pieces out. */
 export function checkExtents(
   extents: readonly Extent[],
@@ -118,7 +126,7 @@ export function checkExtents(
   return extents.filter(({ length }) => length > 0);
 }
 
-/** Gives a sparse file's stored bytes to a sink as bytes and holes. */
+/** Gives a sparse file to a sink: its stored bytes as bytes and holes. */
 export class HoleSink {
   readonly #sink: EntrySink;
   readonly #entry: Entry;
@@ -130,6 +138,7 @@ export class HoleSink {
     this.#sink = sink;
     this.#entry = entry;
     this.#extents = entry.extents ?? [];
+    sink.begin(entry);
   }
 
   /** Takes stored bytes; never more than the extents have. */
@@ -145,9 +154,10 @@ export class HoleSink {
     }
   }
 
-  /** Gives the hole at the file's end, if there is one. */
+  /** Ends the file, with a hole if there is one. */
   end(): void {
     this.#skipTo(this.#entry.size);
+    this.#sink.end();
   }
 
   #skipTo(offset: number): void {

@@ -47,8 +47,8 @@ Deno.test("unpack() refuses damaged gzip and other formats in one line", async (
   assertEquals(await refuse(new Uint8Array(0)), "it is empty");
   assertEquals(await refuse(gzip(new Uint8Array(0))), "it is empty");
   assertEquals(await refuse(gzip(new Uint8Array(9))), "it is not a gzip or tar archive");
-  const zstd = new Uint8Array([0x28, 0xb5, 0x2f, 0xfd, 0, 0]);
-  assertEquals(await refuse(zstd), "it is a zstd archive, not gzip or tar");
+  const xz = new Uint8Array([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0]);
+  assertEquals(await refuse(xz), "it is a xz archive, not a tar, plain or in gzip or zstd");
 });
 
 Deno.test("unpack() gives the modes of the archive whatever the umask, also to closed directories", async () => {

@@ -1,5 +1,5 @@
 /** What a worker process does: the only place where hostile archives are taken apart. */
-import { parseIdMap, readDescriptor, unpackInto } from "../archive/mod.ts";
+import { parseIdMap, readDescriptor, unpackInto, type UnpackOptions } from "../archive/mod.ts";
 import { removeTree } from "../store/mod.ts";
 import { formatMessage, toErrorMessage, type WorkerMessage } from "./worker_message.ts";
 
@@ -9,12 +9,10 @@ const STDIN = 0;
 const PROGRESS_MS = 50;
 
 /** What `__unpack` is told. */
-export interface UnpackWork {
+export interface UnpackWork
+  extends Pick<UnpackOptions, "name" | "owners" | "limits" | "setuid" | "whiteouts" | "devices"> {
   /** The directory to unpack into. */
   readonly into: string;
-  /** The archive's name, for errors. */
-  readonly name: string;
-  readonly owners: "keep" | "root";
 }
 
 /** Unpacks the archive on stdin, tells of it on stdout, and gives the exit code. */
@@ -26,9 +24,8 @@ export async function unpackStdin(work: UnpackWork): Promise<number> {
     tell({ progress });
   };
   return await report(async () => {
-    const { into, name, owners } = work;
-    const options = { name, owners, isMapped: readIdMaps(), onProgress };
-    tell({ summary: await unpackInto(into, readDescriptor(STDIN), options) });
+    const options = { ...work, isMapped: readIdMaps(), onProgress };
+    tell({ summary: await unpackInto(work.into, readDescriptor(STDIN), options) });
   });
 }
 

@@ -7,7 +7,7 @@ import { ExtendedHeaders } from "./extended_header.ts";
 import type { Place } from "./place.ts";
 import { checkExtents, HoleSink, oldGnuForm, type SparseForm, type SparseMap } from "./sparse.ts";
 
-const NOT_AN_ARCHIVE = "it is not a gzip or tar archive";
+const NOT_AN_ARCHIVE = "it is not a tar archive, plain or in gzip or zstd";
 
 type State = "block" | "bytes" | "tail";
 

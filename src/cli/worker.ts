@@ -4,23 +4,49 @@ import { UsageError } from "../errors.ts";
 import { parseOptions } from "./option.ts";
 import type { Subcommand } from "./subcommand.ts";
 
+const UNPACK_HELP = `Unpacks the archive on stdin: __unpack --into DIR [OPTION]...
+
+      --name NAME              the archive's name, for errors
+      --owners keep|root       whom files belong to [keep for root, else root]
+      --setuid keep|drop       setuid and setgid bits [keep]
+      --whiteouts plain|oci    what .wh. names are: files, or marks of an OCI layer [plain]
+      --devices refuse|skip    device nodes that are no whiteouts [refuse]
+      --max-bytes N, --max-entries N, --max-depth N
+                               the most that is taken`;
+
 /** Unpacks the archive on stdin. */
 export const unpackWorker: Subcommand = {
   name: "__unpack",
   summary: null,
-  help: "Unpacks the archive on stdin: __unpack --into DIR [--name NAME] [--owners keep|root]",
+  help: UNPACK_HELP,
   run: async (argv) => {
     const { options } = parseOptions({
       into: { kind: "value" },
       name: { kind: "value" },
       owners: { kind: "value" },
+      setuid: { kind: "value" },
+      whiteouts: { kind: "value" },
+      devices: { kind: "value" },
+      "max-bytes": { kind: "value" },
+      "max-entries": { kind: "value" },
+      "max-depth": { kind: "value" },
     }, argv);
     // Only root, of this user namespace, can give files away.
     const { into, name = "archive", owners = Deno.uid() === 0 ? "keep" : "root" } = options;
-    if (into === undefined || (owners !== "keep" && owners !== "root")) {
-      throw new UsageError("Cannot unpack: this subcommand is for minisandbox itself");
-    }
-    return await unpackStdin({ into, name, owners });
+    if (into === undefined) throw unfit();
+    return await unpackStdin({
+      into,
+      name,
+      owners: oneOf(["keep", "root"], owners),
+      setuid: oneOf(["keep", "drop"], options.setuid ?? "keep"),
+      whiteouts: oneOf(["plain", "oci"], options.whiteouts ?? "plain"),
+      devices: oneOf(["refuse", "skip"], options.devices ?? "refuse"),
+      limits: {
+        ...limit("maxBytes", options["max-bytes"]),
+        ...limit("maxEntries", options["max-entries"]),
+        ...limit("maxDepth", options["max-depth"]),
+      },
+    });
   },
 };
 
@@ -33,3 +59,19 @@ export const removeWorker: Subcommand = {
     return await removeWork(parseOptions({}, argv).operands);
   },
 };
+
+function oneOf<const T extends string>(choices: readonly T[], value: string): T {
+  const choice = choices.find((it) => it === value);
+  if (choice === undefined) throw unfit();
+  return choice;
+}
+
+function limit(name: string, value: string | undefined): Record<string, number> {
+  if (value === undefined) return {};
+  if (!/^\d{1,15}$/.test(value)) throw unfit();
+  return { [name]: Number(value) };
+}
+
+function unfit(): UsageError {
+  return new UsageError("Cannot unpack: this subcommand is for minisandbox itself");
+}

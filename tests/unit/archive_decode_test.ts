@@ -134,7 +134,7 @@ Deno.test("a hard link has no bytes, whatever its size says", () => {
 });
 
 Deno.test("the decoder refuses, in one line, what is no tar", () => {
-  const no = 'Cannot unpack "x.tar": it is not a gzip or tar archive';
+  const no = 'Cannot unpack "x.tar": it is not a tar archive, plain or in gzip or zstd';
   assertEquals(refusal(new Uint8Array(0)), 'Cannot unpack "x.tar": it is empty');
   assertEquals(refusal(new TextEncoder().encode("hello\n")), no);
   assertEquals(refusal(new Uint8Array(4096).fill(0x41)), no);

@@ -112,6 +112,7 @@ async function overForeign(
   path: string,
   onFirst: OnFirst,
 ): Promise<Lower[]> {
+  if (host.identity.kind === "none") return [plain(path)];
   if (mapsIds(path)) return [{ path, isIdMapped: true }];
   if (host.uid !== 0 && Deno.statSync(path).uid === host.uid) return [plain(path)];
   const skeleton = await trees("skeleton", skeletonState(path), (dir) => {

@@ -8,6 +8,13 @@ import type { Unpack } from "./layer.ts";
 
 export type { BudgetMode };
 
+/** What the caller decides. */
+export interface NodeOptions {
+  readonly ioBudget?: BudgetMode;
+  /** False for root on a host without user namespaces. */
+  readonly usesUserNamespace?: boolean;
+}
+
 /** What sandboxes are made with; it ends with all of them. */
 export class Node implements Disposable {
   readonly host: Host;
@@ -23,8 +30,8 @@ export class Node implements Disposable {
    *
    * @throws {HostError} If it cannot be made.
    */
-  constructor(storeDir?: string, options: { readonly ioBudget?: BudgetMode } = {}) {
-    this.host = probeHost();
+  constructor(storeDir?: string, options: NodeOptions = {}) {
+    this.host = probeHost({ usesUserNamespace: options.usesUserNamespace ?? true });
     const dir = storeDir ?? storeLocation(Deno.env.toObject(), this.host.uid);
     this.store = Store.open(dir, { remove: (tree) => this.#worker.remove(tree) });
     this.budget = new IoBudget(`${dir}/budget`, { mode: options.ioBudget ?? { kind: "auto" } });

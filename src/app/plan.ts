@@ -11,6 +11,7 @@ import {
   planSandbox,
   processFacts,
   showStep,
+  standingOf,
   toMapText,
 } from "../sandbox/mod.ts";
 import { namedTrees, prepareBase } from "./base.ts";
@@ -35,7 +36,7 @@ export async function planRun(node: Node, spec: SandboxSpec): Promise<PlanSectio
   checkSpec(spec);
   const { host, store } = node;
   const { uids, gids, kind } = host.identity;
-  const canSetGroups = kind !== "single";
+  const standing = standingOf(host.identity);
   const base = await prepareBase(
     { host, trees: namedTrees(store, host), mapsIds: () => kind === "root" },
     spec,
@@ -52,9 +53,9 @@ export async function planRun(node: Node, spec: SandboxSpec): Promise<PlanSectio
   const maps = { uids: toMapText(nestedExtents(uids)), gids: toMapText(nestedExtents(gids)) };
   return [
     section("start the holder, in new user and pid namespaces", planHolder()),
-    section("prepare mount namespaces", planNamespaces(canSetGroups)),
-    section("make a user and a network namespace", planPair(canSetGroups, spec.network)),
-    section("map its ids", planIdMaps("PID", { ...maps, canSetGroups })),
+    section("prepare mount namespaces", planNamespaces(standing)),
+    section("make a user and a network namespace", planPair(standing, spec.network)),
+    section("map its ids", planIdMaps("PID", maps, standing)),
     section("make the sandbox", planSandbox(layout, planFacts(host, null))),
     section("start the command", planProcess(program, processFacts(host, user, layout, null))),
   ];

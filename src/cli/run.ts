@@ -39,6 +39,8 @@ What it may do:
       --cap-add NAME|all       give it back, of those that can be kept; may be repeated
       --allow-setuid           let set-uid programs such as sudo work, inside
       --allow-nesting          let it make namespaces and mounts of its own
+      --userns on|off          off: as root, on a host without user namespaces: its root is the host's,
+                               bound by capabilities and filter alone [on]
 
 What it may use (a number, or none; a size such as 512M or 2G):
   -m, --memory SIZE            memory of all processes and files in memory; needs a cgroup
@@ -95,7 +97,7 @@ async function runMain(argv: readonly string[]): Promise<number> {
     outcomeFile = line.outcomeFile;
     if (line.isPlan) {
       const { printPlan } = await import("./plan.ts");
-      return await printPlan(line.spec, line.store);
+      return await printPlan(line);
     }
     const report = await runLine(line, phases);
     await writeOutcome(outcomeFile, { ...report.outcome, error: null, ...measured(report) });

@@ -22,6 +22,7 @@ const RUN_OPTIONS = {
   upper: { kind: "value" },
   "upper-dir": { kind: "value" },
   hostname: { kind: "value" },
+  userns: { kind: "value" },
   tty: { kind: "flag", alias: "t" },
   interactive: { kind: "flag", alias: "i" },
   ...LIMIT_OPTIONS,
@@ -46,6 +47,7 @@ export interface RunLine {
   readonly isPlan: boolean;
   readonly isQuiet: boolean;
   readonly store: string | undefined;
+  readonly usesUserNamespace: boolean;
   readonly ioBudget: BudgetMode;
 }
 
@@ -80,6 +82,7 @@ export async function parseRunLine(argv: readonly string[]): Promise<RunLine> {
     isPlan: options.plan,
     isQuiet: options.quiet,
     store: options.store,
+    usesUserNamespace: parseUserns(options.userns),
     ioBudget: parseBudget(options["io-budget"]),
   };
 }
@@ -138,6 +141,13 @@ function parseNetwork(text: string | undefined): SandboxSpec["network"] | undefi
   }
   throw new UsageError(`Cannot read --network ${JSON.stringify(text)}: no such network`, {
     remedy: "Give none, blackhole or host.",
+  });
+}
+
+function parseUserns(text: string | undefined): boolean {
+  if (text === undefined || text === "on" || text === "off") return text !== "off";
+  throw new UsageError(`Cannot read --userns ${JSON.stringify(text)}: neither on nor off`, {
+    remedy: "Give on, or as root off.",
   });
 }
 

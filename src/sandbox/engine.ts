@@ -27,7 +27,7 @@ import { CgroupParent } from "./cgroup/parent.ts";
 import { neededControllers } from "./cgroup/setting.ts";
 import { planHolder, planIdMaps, planNamespaces, planPair } from "./holder_plan.ts";
 import { type Host, raiseOpenFiles } from "./host.ts";
-import { nestedExtents, toMapText } from "./identity.ts";
+import { nestedExtents, type Standing, standingOf, toMapText } from "./identity.ts";
 import { planFacts } from "./facts.ts";
 import type { Limits } from "./limit.ts";
 import type { Network } from "./network_plan.ts";
@@ -109,7 +109,7 @@ export class Engine implements Disposable {
     this.#ready = ready.reader;
 
     this.#startHolder();
-    const namespaces = this.#run(planNamespaces(this.#canSetGroups), {
+    const namespaces = this.#run(planNamespaces(this.#standing), {
       flags: CLONE.CLONE_FILES,
     });
     wait(namespaces.output("pid"));
@@ -120,7 +120,8 @@ export class Engine implements Disposable {
   #startHolder(): void {
     let holder: Running;
     try {
-      holder = this.#launch(planHolder(), { flags: CLONE.CLONE_NEWUSER | CLONE.CLONE_NEWPID });
+      const user = this.#standing.hasUserNamespace ? CLONE.CLONE_NEWUSER : 0;
+      holder = this.#launch(planHolder(), { flags: user | CLONE.CLONE_NEWPID });
     } catch (error) {
       throw noUserNamespace(error);
     }
@@ -129,6 +130,7 @@ export class Engine implements Disposable {
     const refusal = holder.refusal();
     if (refusal !== null) throw toSetupError(refusal);
     this.#awaitInit("the holder");
+    if (!this.#standing.hasUserNamespace) return;
     writeHolderMaps(this.#holderPid, this.host.identity);
     this.#fds["holder-user"] = openNamespace(this.#holderPid, "user");
   }
@@ -189,8 +191,8 @@ export class Engine implements Disposable {
     return Cgroup.create(this.#cgroups, limits);
   }
 
-  get #canSetGroups(): boolean {
-    return this.host.identity.kind !== "single";
+  get #standing(): Standing {
+    return standingOf(this.host.identity);
   }
 
   /** Pairs of the usual kind are kept ready. */
@@ -204,17 +206,17 @@ export class Engine implements Disposable {
   /** The one id of a user without subordinate ids may be shown as any. */
   #makePair({ uid, gid }: ShownUser, network: Network): Pair {
     const { identity } = this.host;
-    const keeper = this.#launch(planPair(this.#canSetGroups, network));
+    const keeper = this.#launch(planPair(this.#standing, network));
     const { pid, pidfd } = keeper.child;
     try {
       const refusal = keeper.refusal();
       if (refusal !== null) throw toSetupError(refusal);
       this.#awaitInit("the keeper of a pair of namespaces");
-      this.#run(planIdMaps(pid, {
-        uids: toMapText(nestedExtents(identity.uids, uid)),
-        gids: toMapText(nestedExtents(identity.gids, gid)),
-        canSetGroups: this.#canSetGroups,
-      }));
+      if (this.#standing.hasUserNamespace) {
+        const uids = toMapText(nestedExtents(identity.uids, uid));
+        const gids = toMapText(nestedExtents(identity.gids, gid));
+        this.#run(planIdMaps(pid, { uids, gids }, this.#standing));
+      }
       const user = openNamespace(pid, "user");
       const net = openNamespace(pid, "net");
       return { user, net, [Symbol.dispose]: () => closeQuietly(user, net) };

@@ -1,6 +1,7 @@
 /** What plans depend on, taken from the host's facts. */
 import type { Cgroup } from "./cgroup/group.ts";
 import type { Host } from "./host.ts";
+import { standingOf } from "./identity.ts";
 import type { Layout } from "./layout.ts";
 import { MAX_LOWERS } from "./holder_plan.ts";
 import type { ProcessFacts, Program } from "./process_plan.ts";
@@ -9,8 +10,8 @@ import type { PlanFacts } from "./sandbox_plan.ts";
 /** Gives what plans of sandboxes depend on. */
 export function planFacts(host: Host, cgroup: Cgroup | null): PlanFacts {
   return {
-    isRoot: host.identity.kind === "root",
-    canSetGroups: host.identity.kind !== "single",
+    isRoot: host.identity.kind === "root" || host.identity.kind === "none",
+    standing: standingOf(host.identity),
     lastCapability: host.lastCapability,
     hidden: host.hidden,
     spareFd: host.openFiles.hard - MAX_LOWERS,
@@ -29,7 +30,7 @@ export function processFacts(
   const { identity, lastCapability, openFiles, coreLimit, ignoredSignals } = host;
   return {
     mapsRoot: identity.kind !== "single" || (program.uid === 0 && program.gid === 0),
-    canSetGroups: identity.kind !== "single",
+    standing: standingOf(identity),
     hasNetwork: network !== "host",
     lastCapability,
     openFiles,

@@ -10,6 +10,7 @@ import {
   openOwnNamespace,
   setStdio,
 } from "./process_step.ts";
+import type { Standing } from "./identity.ts";
 import { bringUp, type Network } from "./network_plan.ts";
 import { bytes, fd, flags, mode, output, type Plan, type Step, step } from "./step.ts";
 
@@ -43,13 +44,13 @@ export function planHolder(): Plan {
  * mounts in which the holder may open trees, and `template`, whose root is a small read-only tmpfs
  * with a /dev, a /proc of nobody, and empty mount points.
  */
-export function planNamespaces(canSetGroups: boolean): Plan {
+export function planNamespaces(standing: Standing): Plan {
   return [
     step("enter the holder's namespaces", "setns", [
       fd("holder"),
-      flags(CLONE, CLONE.CLONE_NEWUSER, CLONE.CLONE_NEWPID),
+      flags(CLONE, ...userNamespace(standing), CLONE.CLONE_NEWPID),
     ]),
-    ...becomeRoot(canSetGroups),
+    ...becomeRoot(standing),
     step("copy the host's mounts", "unshare", [flags(CLONE, CLONE.CLONE_NEWNS)]),
     step("keep the copy from changing the host", "mount", [
       null,
@@ -71,6 +72,10 @@ export function planNamespaces(canSetGroups: boolean): Plan {
     ...makeTemplate(),
     openOwnNamespace("/t/proc", "mnt", "template"),
   ];
+}
+
+function userNamespace({ hasUserNamespace }: Standing): number[] {
+  return hasUserNamespace ? [CLONE.CLONE_NEWUSER] : [];
 }
 
 function makeTemplate(): Plan {
@@ -116,11 +121,11 @@ function makeDevices(directory: string): Step[] {
 }
 
 /** Plans a process that keeps a new user and network namespace, brought up, until it is killed. */
-export function planPair(canSetGroups: boolean, network: Network): Plan {
+export function planPair(standing: Standing, network: Network): Plan {
   return [
-    ...enterHolder(canSetGroups),
+    ...enterHolder(standing),
     step("make a user and a network namespace", "unshare", [
-      flags(CLONE, CLONE.CLONE_NEWUSER, CLONE.CLONE_NEWNET),
+      flags(CLONE, ...userNamespace(standing), CLONE.CLONE_NEWNET),
     ]),
     ...bringUp(network),
     ...setStdio(fd("alive"), fd("ready"), fd("null")),
@@ -132,7 +137,8 @@ export function planPair(canSetGroups: boolean, network: Network): Plan {
 /** Plans the writing of a pair's id maps, from the namespace above it. */
 export function planIdMaps(
   pid: number | "PID",
-  maps: { readonly uids: string; readonly gids: string; readonly canSetGroups: boolean },
+  maps: { readonly uids: string; readonly gids: string },
+  standing: Standing,
 ): Plan {
   const writeFile = (name: string, text: string): Step[] => [
     step(`open ${name}`, "openat", [CWD, `/proc/${pid}/${name}`, flags(O, O.O_WRONLY), 0], {
@@ -141,8 +147,8 @@ export function planIdMaps(
     step(`write ${name}`, "write", [output(name), bytes(text), text.length]),
   ];
   return [
-    ...enterHolder(maps.canSetGroups),
-    ...(maps.canSetGroups ? [] : writeFile("setgroups", "deny")),
+    ...enterHolder(standing),
+    ...(standing.canSetGroups ? [] : writeFile("setgroups", "deny")),
     ...writeFile("uid_map", maps.uids),
     ...writeFile("gid_map", maps.gids),
   ];

@@ -1,7 +1,7 @@
 /** What this host is and can do, as far as plans depend on it. */
 import { getrlimit, RLIMIT, setrlimit } from "../../ffi/mod.ts";
 import { HostError } from "../errors.ts";
-import { chooseIdentity, type Identity, type IdentityFacts } from "./identity.ts";
+import { chooseIdentity, type Identity, type IdentityFacts, NO_IDENTITY } from "./identity.ts";
 import type { HiddenPath } from "./sandbox_plan.ts";
 
 /** The facts about this host that plans are made from. */
@@ -25,17 +25,25 @@ const HIDDEN = [
   ...["latency_stats", "mtrr", "sched_debug", "sysrq-trigger", "timer_list", "timer_stats"],
 ];
 
+/** What the caller decides about the host. */
+export interface HostWish {
+  /** Whether sandboxes are to have user namespaces; only root can do without. */
+  readonly usesUserNamespace: boolean;
+}
+
+const USUAL_WISH: HostWish = { usesUserNamespace: true };
+
 /**
  * Reads the facts.
  *
- * @throws {HostError} If /proc is not there.
+ * @throws {HostError} If /proc is not there, or a user asks to go without user namespaces.
  */
-export function probeHost(): Host {
+export function probeHost({ usesUserNamespace }: HostWish = USUAL_WISH): Host {
   const facts = readIdentityFacts();
   return {
     uid: facts.uid,
     gid: facts.gid,
-    identity: chooseIdentity(facts),
+    identity: usesUserNamespace ? chooseIdentity(facts) : withoutUserNamespace(facts),
     lastCapability: Number(readProc("sys/kernel/cap_last_cap", "40")),
     hidden: HIDDEN.flatMap((name) => {
       const info = stat(`/proc/${name}`);
@@ -45,6 +53,13 @@ export function probeHost(): Host {
     ignoredSignals: parseIgnoredSignals(readProc("self/status")),
     openFiles: openFileLimits(),
   };
+}
+
+function withoutUserNamespace({ uid }: IdentityFacts): Identity {
+  if (uid === 0) return NO_IDENTITY;
+  throw new HostError(`Cannot go without user namespaces: user ${uid} is not root`, {
+    remedy: "Leave --userns away, or start minisandbox as root.",
+  });
 }
 
 /**

@@ -9,8 +9,11 @@ export interface IdExtent {
 
 /** How the holder's user namespace maps ids to the host's. */
 export interface Identity {
-  /** How the map comes about: by root, by newuidmap, or of the caller's own id alone. */
-  readonly kind: "root" | "subordinate" | "single";
+  /**
+   * How the map comes about: by root, by newuidmap, of the caller's own id alone; or there is none,
+   * and root inside is root outside.
+   */
+  readonly kind: "root" | "subordinate" | "single" | "none";
   /** User ids. */
   readonly uids: readonly IdExtent[];
   /** Group ids. */
@@ -37,6 +40,26 @@ const ROOT_COUNT = 65536;
 
 /** Where they lie on the host: above what distributions give to users and containers. */
 const ROOT_BASE = 2_000_000_000;
+
+/** The identity of root where user namespaces are not to be used. */
+export const NO_IDENTITY: Identity = {
+  kind: "none",
+  uids: [{ inside: 0, outside: 0, count: 2 ** 32 - 1 }],
+  gids: [{ inside: 0, outside: 0, count: 2 ** 32 - 1 }],
+};
+
+/** What plans ask of an identity. */
+export interface Standing {
+  /** Whether sandboxes have user namespaces: the holder's, and one each below it. */
+  readonly hasUserNamespace: boolean;
+  /** Whether groups can be set in them. */
+  readonly canSetGroups: boolean;
+}
+
+/** Gives what plans ask of an identity. */
+export function standingOf({ kind }: Pick<Identity, "kind">): Standing {
+  return { hasUserNamespace: kind !== "none", canSetGroups: kind !== "single" };
+}
 
 /**
  * Chooses the identity: for root an unprivileged range, else subordinate ids, else the own id. Root

@@ -21,6 +21,7 @@ export {
   type IdExtent,
   isMapped,
   nestedExtents,
+  standingOf,
   toMapText,
 } from "./identity.ts";
 export type { Bind, Layout, Lower, Part, Upper } from "./layout.ts";

@@ -7,6 +7,7 @@ import {
   hideMemory,
   USUAL_HARDENING,
 } from "./harden.ts";
+import type { Standing } from "./identity.ts";
 import {
   becomeRoot,
   cloneInside,
@@ -50,7 +51,7 @@ export interface ProcessLimits {
 export interface ProcessFacts {
   /** Whether id 0 exists inside; a single id may be shown as another. */
   readonly mapsRoot: boolean;
-  readonly canSetGroups: boolean;
+  readonly standing: Standing;
   /** Whether the sandbox has a network namespace of its own; the host's is not for us to enter. */
   readonly hasNetwork: boolean;
   readonly lastCapability: number;
@@ -101,16 +102,12 @@ export function planProcess(program: Program, facts: ProcessFacts): Plan {
   const { uid, gid, groups, pty, hardening = USUAL_HARDENING } = program;
   return [
     ...joinCgroups(facts.joinFiles),
-    ...enterHolder(false),
+    ...enterHolder({ ...facts.standing, canSetGroups: false }),
     enterInit(...NAMESPACES, ...(facts.hasNetwork ? [CLONE.CLONE_NEWNET] : [])),
-    step("enter the sandbox's user namespace", "setns", [
-      fd("pair-user"),
-      flags(CLONE, CLONE.CLONE_NEWUSER),
-    ]),
-    ...(facts.mapsRoot ? becomeRoot(false) : hideMemory()),
+    ...enterPair(facts),
     ...(pty === null ? setStdio(fd("stdin"), fd("stdout"), fd("stderr")) : openTerminal(pty)),
     ...dropCapabilities(facts.lastCapability, hardening.capabilities),
-    ...(facts.canSetGroups ? [setGroups(groups)] : []),
+    ...(facts.standing.canSetGroups ? [setGroups(groups)] : []),
     ...confine(hardening),
     ...(facts.mapsRoot && gid === 0
       ? []
@@ -134,9 +131,9 @@ export function planProcess(program: Program, facts: ProcessFacts): Plan {
 }
 
 /** Plans the opening of a new pty inside; its descriptor `master` lands in our own table. */
-export function planPty(): Plan {
+export function planPty(facts: Pick<ProcessFacts, "standing">): Plan {
   return [
-    ...enterHolder(false),
+    ...enterHolder({ ...facts.standing, canSetGroups: false }),
     enterInit(CLONE.CLONE_NEWNS),
     step("open a pty", "openat", [
       CWD,
@@ -148,9 +145,12 @@ export function planPty(): Plan {
 }
 
 /** Plans the opening of directories inside, only to ask about them; each is an output by its path. */
-export function planOpenPlaces(paths: readonly string[]): Plan {
+export function planOpenPlaces(
+  paths: readonly string[],
+  facts: Pick<ProcessFacts, "standing">,
+): Plan {
   return [
-    ...enterHolder(false),
+    ...enterHolder({ ...facts.standing, canSetGroups: false }),
     enterInit(CLONE.CLONE_NEWNS),
     ...paths.map((path) =>
       step(`open ${path}`, "openat", [CWD, path, flags(O, O.O_PATH, O.O_CLOEXEC), 0], {
@@ -180,6 +180,17 @@ function execute(program: Program): Step {
     { vector: env, shown: `[/* ${env.length} variables */]` },
     flags(AT, AT.AT_EMPTY_PATH),
   ]);
+}
+
+function enterPair({ standing, mapsRoot }: ProcessFacts): Plan {
+  if (!standing.hasUserNamespace) return [];
+  return [
+    step("enter the sandbox's user namespace", "setns", [
+      fd("pair-user"),
+      flags(CLONE, CLONE.CLONE_NEWUSER),
+    ]),
+    ...(mapsRoot ? becomeRoot({ canSetGroups: false }) : hideMemory()),
+  ];
 }
 
 function enterInit(...namespaces: number[]): Step {

@@ -1,5 +1,6 @@
 /** Steps that plans of every kind share: becoming root of a namespace, and executing. */
 import { AT, CLONE, CLOSE_RANGE, O, SIG, SIGACTION, SIGNAL } from "../../ffi/mod.ts";
+import type { Standing } from "./identity.ts";
 import { hideMemory } from "./harden.ts";
 import { signalName } from "./signal.ts";
 import {
@@ -36,19 +37,17 @@ export function joinCgroups(files: readonly string[]): Plan {
   ]);
 }
 
-/** Enters the holder's user namespace and becomes its root, without supplementary groups. */
-export function enterHolder(canSetGroups: boolean): Plan {
-  return [
-    step("enter the holder's user namespace", "setns", [
-      fd("holder-user"),
-      flags(CLONE, CLONE.CLONE_NEWUSER),
-    ]),
-    ...becomeRoot(canSetGroups),
-  ];
+/** Enters the holder's user namespace, if there is one, and becomes its root without other groups. */
+export function enterHolder(standing: Standing): Plan {
+  const enter = step("enter the holder's user namespace", "setns", [
+    fd("holder-user"),
+    flags(CLONE, CLONE.CLONE_NEWUSER),
+  ]);
+  return [...(standing.hasUserNamespace ? [enter] : []), ...becomeRoot(standing)];
 }
 
 /** Becomes root of the user namespace that was entered last. */
-export function becomeRoot(canSetGroups: boolean): Plan {
+export function becomeRoot({ canSetGroups }: Pick<Standing, "canSetGroups">): Plan {
   return [
     ...(canSetGroups ? [step("leave the host's groups", "setgroups", [0, null])] : []),
     step("become its root group", "setresgid", [0, 0, 0]),

@@ -26,6 +26,7 @@ import type { Cgroup, Usage } from "./cgroup/group.ts";
 import type { Engine, Pair } from "./engine.ts";
 import { processFacts } from "./facts.ts";
 import type { Layout } from "./layout.ts";
+import { standingOf } from "./identity.ts";
 import { Process } from "./process.ts";
 import {
   candidates,
@@ -152,7 +153,12 @@ export class Sandbox {
   openPty(): Pty {
     this.#mustBeOpen();
     using memory = new Memory(16 * 1024);
-    const running = this.#carryOut(planPty(), memory, {}, CLONE.CLONE_FILES);
+    const running = this.#carryOut(
+      planPty({ standing: standingOf(this.#engine.host.identity) }),
+      memory,
+      {},
+      CLONE.CLONE_FILES,
+    );
     if (running.refusal() !== null) throw this.#toError(running);
     const master = running.output("master");
     unlockPty(master);
@@ -177,7 +183,14 @@ export class Sandbox {
   findFullPlaces(): string[] {
     this.#mustBeOpen();
     using memory = new Memory(16 * 1024);
-    const running = this.#carryOut(planOpenPlaces(WRITABLE), memory, {}, CLONE.CLONE_FILES);
+    const running = this.#carryOut(
+      planOpenPlaces(WRITABLE, {
+        standing: standingOf(this.#engine.host.identity),
+      }),
+      memory,
+      {},
+      CLONE.CLONE_FILES,
+    );
     if (running.refusal() !== null) throw this.#toError(running);
     const fds = WRITABLE.map((path) => running.output(path));
     try {

@@ -11,6 +11,7 @@ import {
   S,
 } from "../../ffi/mod.ts";
 import { confine, dropCapabilities } from "./harden.ts";
+import type { Standing } from "./identity.ts";
 import type { Layout, Lower, Part } from "./layout.ts";
 import type { Limits } from "./limit.ts";
 import {
@@ -29,8 +30,7 @@ import { type Argument, fd, flags, mode, output, type Plan, type Step, step } fr
 export interface PlanFacts {
   /** Whether we are root: trees are then opened, and their ids mapped, before the holder. */
   readonly isRoot: boolean;
-  /** Whether groups can be set in the holder's user namespace. */
-  readonly canSetGroups: boolean;
+  readonly standing: Standing;
   /** The number of the kernel's last capability. */
   readonly lastCapability: number;
   /** Entries of /proc to hide, of those that this kernel has. */
@@ -70,7 +70,7 @@ export function planSandbox(layout: Layout, facts: PlanFacts): Plan {
     ? [openTree({ path: layout.upper.dir, isIdMapped: false }, "upper", 0)]
     : [];
   const opens = [...trees, ...binds, ...upper].flatMap((tree) => tree.opens);
-  const intoHolder = enterHolder(facts.canSetGroups);
+  const intoHolder = enterHolder(facts.standing);
   const intoHost = step("enter the copy of the host's mounts", "setns", [
     fd("host-mounts"),
     flags(CLONE, CLONE.CLONE_NEWNS),
@@ -114,11 +114,19 @@ export function planSandbox(layout: Layout, facts: PlanFacts): Plan {
     step("set the hostname", "sethostname", [layout.hostname, layout.hostname.length]),
     step("lead a session", "setsid", []),
     ...setStdio(fd("alive"), fd("keep"), fd("null")),
-    ...dropCapabilities(facts.lastCapability, []),
+    ...dropCapabilities(facts.lastCapability, initCapabilities(facts.standing)),
     ...confine(),
     ...cleanUp(),
     executeInit("init"),
   ];
+}
+
+/**
+ * In one user namespace with programs, init needs a capability that they lack: who has not all that
+ * another has cannot trace it (ptrace(2)).
+ */
+function initCapabilities({ hasUserNamespace }: Standing): ("CAP_SYS_PTRACE")[] {
+  return hasUserNamespace ? [] : ["CAP_SYS_PTRACE"];
 }
 
 /** Plans the mapping of a tree's ids by itself, to see whether its file system can do that. */

@@ -129,6 +129,19 @@ export function unlinkAt(dirfd: number, path: CString, flags = 0): void {
   );
 }
 
+/** Wraps `renameat(2)`. @throws {SyscallError} If refused. */
+export function renameAt(
+  dirfd: number,
+  path: CString,
+  newDirfd: number,
+  newPath: CString,
+): void {
+  check(
+    libc.renameat(dirfd, cstr(path), newDirfd, cstr(newPath)),
+    () => `renameat(${at(dirfd)}, ${quote(path)}, ${at(newDirfd)}, ${quote(newPath)})`,
+  );
+}
+
 /** Wraps `fchmod(2)`. @throws {SyscallError} If refused. */
 export function fchmod(fd: number, mode: number): void {
   check(libc.fchmod(fd, mode), () => `fchmod(${fd}, ${octal(mode)})`);

@@ -50,6 +50,8 @@ const rows = {
   linkat: { parameters: ["i32", "buffer", "i32", "buffer", "i32"], result: "i32" },
   // int unlinkat(int dirfd, const char *pathname, int flags);
   unlinkat: { parameters: ["i32", "buffer", "i32"], result: "i32" },
+  // int renameat(int olddirfd, const char *oldpath, int newdirfd, const char *newpath);
+  renameat: { parameters: ["i32", "buffer", "i32", "buffer"], result: "i32" },
   // int fchmod(int fd, mode_t mode);
   fchmod: { parameters: ["i32", "u32"], result: "i32" },
   // int fchown(int fd, uid_t owner, gid_t group);

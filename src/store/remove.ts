@@ -1,4 +1,16 @@
-/** Trees removed, whatever their modes, never through a link. */
+/** Trees removed, whatever their modes and depth, never through a link. */
+import {
+  AT,
+  close,
+  type CString,
+  fchmodAt,
+  isErrno,
+  O,
+  openAt,
+  readDirectory,
+  renameAt,
+  unlinkAt,
+} from "../../ffi/mod.ts";
 import { delay } from "@std/async/delay";
 
 /** Removes a tree. */
@@ -6,6 +18,12 @@ export type RemoveTree = (dir: string) => Promise<void>;
 
 /** Something may still be dying in it, and make a file while we remove. */
 const ATTEMPTS = 5;
+
+/** A directory deeper than this is moved up: neither stack nor descriptors depend on the depth. */
+const MAX_DEPTH = 64;
+
+/** So long others wait for us at most. */
+const SLICE_MS = 4;
 
 /**
  * Removes a directory and all beneath it; nothing there is no error.
@@ -15,22 +33,106 @@ const ATTEMPTS = 5;
 export async function removeTree(dir: string): Promise<void> {
   for (let attempt = 1;; attempt++) {
     try {
-      await Deno.remove(dir, { recursive: true });
+      await new Removal(dir).run();
       return;
     } catch (error) {
-      if (error instanceof Deno.errors.NotFound) return;
-      if (attempt === ATTEMPTS) throw error;
-      if (error instanceof Deno.errors.PermissionDenied) openUp(dir);
-      else await delay(20 * attempt);
+      if (isErrno(error, "EACCES", "EPERM")) {
+        throw new Deno.errors.PermissionDenied(`Cannot remove "${dir}"`, { cause: error });
+      }
+      if (attempt === ATTEMPTS || !isErrno(error, "ENOENT", "ENOTEMPTY")) throw error;
+      await delay(20 * attempt);
     }
   }
 }
 
-/** Makes directories searchable and writable for their owner: that of overlayfs has mode 0000. */
-function openUp(dir: string): void {
-  const mode = Deno.lstatSync(dir).mode ?? 0;
-  if ((mode & 0o700) !== 0o700) Deno.chmodSync(dir, 0o700);
-  for (const entry of Deno.readDirSync(dir)) {
-    if (entry.isDirectory) openUp(`${dir}/${entry.name}`);
+/** One removal, in slices between which others go on. */
+class Removal {
+  readonly #dir: string;
+  /** What no name in the tree can begin with. */
+  readonly #prefix = `.removed-${crypto.randomUUID()}-`;
+  #until = performance.now() + SLICE_MS;
+  /** Directories that were moved to the top, by number. */
+  #moved = 0;
+
+  constructor(dir: string) {
+    this.#dir = dir;
   }
+
+  async run(): Promise<void> {
+    const top = openIfThere(this.#dir);
+    if (top === null) return;
+    try {
+      await this.#empty(top, top, 0);
+      for (let number = 0; number < this.#moved; number++) {
+        await this.#removeDirectory(top, this.#movedName(number), top, 1);
+      }
+    } finally {
+      close(top);
+    }
+    unlinkAt(AT.AT_FDCWD, this.#dir, AT.AT_REMOVEDIR);
+  }
+
+  async #empty(fd: number, top: number, depth: number): Promise<void> {
+    for (let names = readDirectory(fd); names !== null; names = readDirectory(fd)) {
+      for (const name of names) {
+        if (fd === top && name.startsWith(this.#prefix)) continue;
+        await this.#remove(fd, toBytes(name), top, depth);
+      }
+    }
+  }
+
+  async #remove(fd: number, name: CString, top: number, depth: number): Promise<void> {
+    if (performance.now() > this.#until) {
+      await delay(0);
+      this.#until = performance.now() + SLICE_MS;
+    }
+    try {
+      unlinkAt(fd, name);
+    } catch (error) {
+      if (!isErrno(error, "EISDIR")) throw error;
+      if (depth < MAX_DEPTH) await this.#removeDirectory(fd, name, top, depth + 1);
+      else this.#moveUp(fd, name, top);
+    }
+  }
+
+  async #removeDirectory(fd: number, name: CString, top: number, depth: number): Promise<void> {
+    const inner = openDirectory(fd, name);
+    try {
+      await this.#empty(inner, top, depth);
+    } finally {
+      close(inner);
+    }
+    unlinkAt(fd, name, AT.AT_REMOVEDIR);
+  }
+
+  #moveUp(fd: number, name: CString, top: number): void {
+    close(openDirectory(fd, name)); // a move writes the directory itself too
+    renameAt(fd, name, top, this.#movedName(this.#moved));
+    this.#moved++;
+  }
+
+  #movedName(number: number): string {
+    return `${this.#prefix}${number}`;
+  }
+}
+
+function openIfThere(dir: string): number | null {
+  try {
+    return openDirectory(AT.AT_FDCWD, dir);
+  } catch (error) {
+    if (!isErrno(error, "ENOENT")) throw error;
+    return null;
+  }
+}
+
+/** Opens a directory to empty it, and makes that possible: overlayfs leaves one with mode 0000. */
+function openDirectory(fd: number, name: CString): number {
+  const flags = O.O_DIRECTORY | O.O_NOFOLLOW | O.O_CLOEXEC;
+  if (Deno.uid() !== 0) fchmodAt(fd, name, 0o700);
+  return openAt(fd, name, flags);
+}
+
+/** A name is text of one character a byte. */
+function toBytes(name: string): Uint8Array {
+  return Uint8Array.from(name, (character) => character.charCodeAt(0));
 }

@@ -137,24 +137,39 @@ const rows = {
 } as const satisfies Deno.ForeignLibraryInterface;
 
 type Symbols = Deno.DynamicLibrary<typeof rows>["symbols"];
+type Row = Deno.ForeignFunction;
+type Call = (...args: unknown[]) => unknown;
+
+const LIBRARY = "libc.so.6";
+
+/** So many calls through a plain pointer, 3 us each, cost as much as a binding. */
+const BOUND_AFTER = 64;
 
 /**
  * The functions of libc, as called; their wrappers beside this file check what they return. Each is
- * bound when it is first called, for Deno compiles a way into it, 0.2 ms: with all of them a start
- * took 12 ms longer.
+ * called through a plain pointer first, and bound when it is called often: Deno compiles a way into
+ * a function that is bound, 0.2 ms, and with all of them a start took 12 ms longer.
  */
-export const libc: Symbols = bindLazily();
+export const libc: Symbols = bindLate(rows);
 
-function bindLazily(): Symbols {
-  const symbols = {};
-  for (const name of Object.keys(rows) as (keyof Symbols)[]) {
-    const get = () => {
-      const row = { [name]: rows[name] } as Pick<typeof rows, typeof name>;
-      const value = Deno.dlopen("libc.so.6", row).symbols[name];
-      Object.defineProperty(symbols, name, { value });
-      return value;
+function bindLate(rows: Readonly<Record<string, Row>>): Symbols {
+  const symbols: Record<string, Call> = {};
+  for (const [name, row] of Object.entries(rows)) {
+    let pointer: { readonly call: Call } | undefined;
+    let calls = 0;
+    symbols[name] = (...args) => {
+      if (++calls <= BOUND_AFTER) return (pointer ??= findPointer(name, row)).call(...args);
+      const bound = Deno.dlopen(LIBRARY, { [name]: row }).symbols[name] as Call;
+      symbols[name] = bound;
+      return bound(...args);
     };
-    Object.defineProperty(symbols, name, { get, configurable: true, enumerable: true });
   }
-  return symbols as Symbols;
+  return symbols as unknown as Symbols;
+}
+
+/** A symbol declared as data is its own address. */
+function findPointer(name: string, row: Row): { readonly call: Call } {
+  const variable = { [name]: { name: row.name ?? name, type: "pointer" } } as const;
+  const address = Deno.dlopen(LIBRARY, variable).symbols[name] as Deno.PointerObject<Row>;
+  return new Deno.UnsafeFnPointer(address, row) as unknown as { readonly call: Call };
 }

@@ -1,9 +1,11 @@
 /** Who runs the tests: what a sandbox can do depends on it. */
 import { type Identity, probeHost } from "../../src/sandbox/mod.ts";
 
+const KIND = probeHost().identity.kind;
+
 /** Tells how the ids of this user's sandboxes come about. */
 export function identity(): Identity["kind"] {
-  return probeHost().identity.kind;
+  return KIND;
 }
 
 /** Gives the part of a test's definition that leaves it to users of these kinds. */

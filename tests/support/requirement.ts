@@ -13,6 +13,11 @@ const PROBES = {
   venv: () => succeeds("python3", "-c", "import ensurepip, venv"),
   script: () => isInstalled("script"),
   unshare: () => isInstalled("unshare"),
+  root: () => Deno.uid() === 0,
+  debian: () => isInstalled("dpkg-deb") && isInstalled("apt-get"),
+  qemu: () => isInstalled("qemu-system-x86_64"),
+  busybox: () => isInstalled("busybox"),
+  cpio: () => isInstalled("cpio"),
   userns: () => succeeds("unshare", "--user", "--map-root-user", "true"),
 } as const satisfies Record<string, () => boolean>;
 

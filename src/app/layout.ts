@@ -60,15 +60,20 @@ export function makeUpper(dir: string, parts: readonly Part[], identity: Identit
       remedy: "Give --upper-dir DIR on a local disk, or --upper tmpfs.",
     });
   }
+  own(dir, identity);
   for (const kind of ["upper", "work"]) {
     makeOwned(`${dir}/${kind}`, identity);
     parts.forEach((_, i) => makeOwned(`${dir}/${kind}/${i}`, identity));
   }
 }
 
-function makeOwned(path: string, { kind, uids, gids }: Identity): void {
+function makeOwned(path: string, identity: Identity): void {
   Deno.mkdirSync(path);
   Deno.chmodSync(path, 0o755); // whatever the umask
+  own(path, identity);
+}
+
+function own(path: string, { kind, uids, gids }: Identity): void {
   if (kind === "root") Deno.chownSync(path, uids[0]!.outside, gids[0]!.outside);
 }
 

@@ -3,6 +3,7 @@ import { Node } from "../app/node.ts";
 import { type Outcome, Phases, type RunReport } from "../app/outcome.ts";
 import { run } from "../app/run.ts";
 import { messageOf, MinisandboxError } from "../errors.ts";
+import { OutcomeFile } from "./outcome_file.ts";
 import { onStderr, Progress } from "./progress.ts";
 import { Interrupted, Relay, windowSize } from "./relay.ts";
 import { findOutcomeFile, parseRunLine, type RunLine } from "./run_option.ts";
@@ -91,21 +92,19 @@ export const runCommand: Subcommand = {
 
 async function runMain(argv: readonly string[]): Promise<number> {
   const phases = new Phases();
-  let outcomeFile = findOutcomeFile(argv);
+  using outcomeFile = OutcomeFile.open(findOutcomeFile(argv));
   try {
     const line = await parseRunLine(argv);
-    outcomeFile = line.outcomeFile;
     if (line.isPlan) {
       const { printPlan } = await import("./plan.ts");
       return await printPlan(line);
     }
     const report = await runLine(line, phases);
-    await writeOutcome(outcomeFile, { ...report.outcome, error: null, ...measured(report) });
+    outcomeFile.write({ ...report.outcome, error: null, ...measured(report) });
     return toExitCode(report.outcome);
   } catch (error) {
     const failed = { kind: "failed", code: null, signal: null, error: toErrorFields(error) };
-    const nothing = { phases, cpuMs: 0, peakMemoryBytes: null };
-    await writeOutcome(outcomeFile, { ...failed, ...nothing });
+    outcomeFile.write({ ...failed, phases, cpuMs: 0, peakMemoryBytes: null });
     if (error instanceof Interrupted) return 128 + error.signal;
     throw error;
   }
@@ -145,9 +144,4 @@ function toErrorFields(error: unknown): Record<string, unknown> {
   }
   const { name, message, kind, remedy } = error;
   return { class: name, kind, message, remedy };
-}
-
-async function writeOutcome(path: string | undefined, outcome: unknown): Promise<void> {
-  if (path === undefined) return;
-  await Deno.writeTextFile(path, JSON.stringify(outcome, null, 2) + "\n");
 }

@@ -42,8 +42,6 @@ export interface RunLine {
   readonly spec: SandboxSpec;
   readonly isTerminal: boolean;
   readonly isInteractive: boolean;
-  /** Where to write the outcome as JSON. */
-  readonly outcomeFile: string | undefined;
   readonly isPlan: boolean;
   readonly isQuiet: boolean;
   readonly store: string | undefined;
@@ -78,7 +76,6 @@ export async function parseRunLine(argv: readonly string[]): Promise<RunLine> {
     spec: applyOptions(file, options, rest ?? []),
     isTerminal: options.tty,
     isInteractive: options.interactive,
-    outcomeFile: options.outcome,
     isPlan: options.plan,
     isQuiet: options.quiet,
     store: options.store,

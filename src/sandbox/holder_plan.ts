@@ -87,7 +87,7 @@ function makeTemplate(): Plan {
     ...Array.from({ length: MAX_LOWERS }, (_, i) => makeDirectory(`l/${i}`)),
     ...makeDevices("t/dev"),
     makeFile("t/null"),
-    bind("/dev/null", "t/null"),
+    ...bindDevice("null", "t/null"),
     mountTmpfs("an empty directory", "t/empty", "mode=555,size=4k"),
     makeReadOnly("t/empty", MS.MS_NOEXEC),
     step("mount a proc that shows nobody", "mount", [
@@ -110,7 +110,7 @@ function makeDevices(directory: string): Step[] {
     mountTmpfs("the template of /dev", directory, "mode=755,size=64k"),
     ...DEVICES.flatMap((name) => [
       makeFile(`${directory}/${name}`),
-      bind(`/dev/${name}`, `${directory}/${name}`),
+      ...bindDevice(name, `${directory}/${name}`),
     ]),
     ...["pts", "shm"].map((name) => makeDirectory(`${directory}/${name}`)),
     ...Object.entries(DEVICE_LINKS).map(([name, target]) =>
@@ -118,6 +118,11 @@ function makeDevices(directory: string): Step[] {
     ),
     makeReadOnly(directory, MS.MS_NOEXEC),
   ];
+}
+
+/** A device can be written to all the same; what it is on the host, its mode above all, cannot. */
+function bindDevice(name: string, target: string): Step[] {
+  return [bind(`/dev/${name}`, target), makeReadOnly(target, MS.MS_NOEXEC)];
 }
 
 /** Plans a process that keeps a new user and network namespace, brought up, until it is killed. */

@@ -7,7 +7,9 @@ import {
   MOVE_MOUNT,
   MS,
   O,
+  OPEN_HOW,
   OPEN_TREE,
+  RESOLVE,
   S,
 } from "../../ffi/mod.ts";
 import { confine, dropCapabilities } from "./harden.ts";
@@ -24,7 +26,17 @@ import {
   leaveOwner,
   setStdio,
 } from "./process_step.ts";
-import { type Argument, fd, flags, mode, output, type Plan, type Step, step } from "./step.ts";
+import {
+  type Argument,
+  fd,
+  flags,
+  mode,
+  output,
+  type Plan,
+  type Step,
+  step,
+  type Struct,
+} from "./step.ts";
 
 /** What a plan depends on beside the layout. */
 export interface PlanFacts {
@@ -241,7 +253,10 @@ function mountBind(bind: Layout["binds"][number], tree: Tree): Step[] {
   const attributes = MOUNT_ATTR.MOUNT_ATTR_NOSUID + MOUNT_ATTR.MOUNT_ATTR_NODEV +
     (isWritable ? 0 : MOUNT_ATTR.MOUNT_ATTR_RDONLY);
   return [
-    ...parents.map((path) => ({ ...makeDirectory(path), optional: true })),
+    ...parents.flatMap((path) => [
+      { ...makeDirectory(path), optional: true },
+      reach(path),
+    ]),
     ...(isDirectory ? [] : [
       step(`make ${target}`, "mknodat", [CWD, target, mode(S.S_IFREG | 0o644), 0], {
         optional: true,
@@ -260,6 +275,19 @@ function mountBind(bind: Layout["binds"][number], tree: Tree): Step[] {
       MOUNT_ATTR_STRUCT.size,
     ]),
   ];
+}
+
+/** A link of a layer may lead elsewhere inside, but not by /proc/self/fd to what we have open. */
+function reach(path: string): Step {
+  const how: Struct = {
+    size: OPEN_HOW.size,
+    fields: [
+      { offset: OPEN_HOW.flags, value: O.O_PATH + O.O_CLOEXEC },
+      { offset: OPEN_HOW.resolve, value: RESOLVE.RESOLVE_NO_MAGICLINKS },
+    ],
+    shown: "{O_PATH|O_CLOEXEC, resolve=RESOLVE_NO_MAGICLINKS}",
+  };
+  return step(`reach "${path}"`, "openat2", [CWD, path, how, OPEN_HOW.size]);
 }
 
 function mountTmpfs(what: string, target: string, options: string): Step {

@@ -38,7 +38,7 @@ export interface Instruction {
 /** Calls by which sandboxes are made: answered with EPERM unless nesting is allowed. */
 const NESTING: readonly SyscallName[] = [
   ...["mount", "umount2", "pivot_root", "open_tree", "move_mount", "mount_setattr"] as const,
-  ...["fsopen", "fsconfig", "fsmount", "fspick", "setns"] as const,
+  ...["open_tree_attr", "fsopen", "fsconfig", "fsmount", "fspick", "setns"] as const,
 ];
 
 /** Calls that a plain program has no business with: answered with EPERM. */
@@ -77,11 +77,15 @@ export function rules(
   const { EPERM, ENOSYS } = ERRNO;
   const number = (name: SyscallName) => NR_BY_MACHINE[name][machine === "x86_64" ? 0 : 1];
   const obsolete = machine === "x86_64" ? Object.values(NR_ONLY_X86_64) : [];
-  const namespaces = (["clone", "unshare"] as const).map((name) => ({
-    number: number(name),
-    errno: EPERM,
-    anyBit: { argument: 0, mask: NAMESPACES },
-  }));
+  const namespaces = [
+    { number: number("clone"), errno: EPERM, anyBit: { argument: 0, mask: NAMESPACES } },
+    // In clone(2) this bit is part of a signal's number.
+    {
+      number: number("unshare"),
+      errno: EPERM,
+      anyBit: { argument: 0, mask: NAMESPACES | CLONE.CLONE_NEWTIME },
+    },
+  ];
   return [
     ...(allowsNesting ? [] : NESTING.map((name) => ({ number: number(name), errno: EPERM }))),
     ...(allowsNesting ? [] : namespaces),
@@ -93,11 +97,11 @@ export function rules(
       errno: EPERM,
       oneOf: { argument: 1, values: [IOCTL.TIOCSTI, IOCTL.TIOCLINUX] },
     },
-    {
-      number: number("socket"),
+    ...(["socket", "socketpair"] as const).map((name) => ({
+      number: number(name),
       errno: EAFNOSUPPORT,
       noneOf: { argument: 0, values: FAMILIES },
-    },
+    })),
     {
       number: number("personality"),
       errno: EPERM,

@@ -3,6 +3,7 @@ import {
   AT,
   closeQuietly,
   F,
+  fchmod,
   fcntl,
   isErrno,
   O,
@@ -101,14 +102,21 @@ export class PipeWriter {
 
 /** A pipe whose other end is a program's stdout or stderr. */
 export function outputPipe(): { readonly ours: PipeReader; readonly theirs: number } {
-  const { reader, writer } = pipe(O.O_CLOEXEC);
+  const { reader, writer } = openPipe();
   return { ours: new PipeReader(reader), theirs: writer };
 }
 
 /** A pipe whose other end is a program's stdin. */
 export function inputPipe(): { readonly ours: PipeWriter; readonly theirs: number } {
-  const { reader, writer } = pipe(O.O_CLOEXEC);
+  const { reader, writer } = openPipe();
   return { ours: new PipeWriter(writer), theirs: reader };
+}
+
+/** Whoever the program runs as, it may open its end again, as /dev/stdout. */
+function openPipe(): { readonly reader: number; readonly writer: number } {
+  const ends = pipe(O.O_CLOEXEC);
+  fchmod(ends.writer, 0o666);
+  return ends;
 }
 
 function setNonblocking(fd: number): void {

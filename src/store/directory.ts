@@ -1,15 +1,14 @@
 /** The directories that a store is made of, and the proof that a directory is one. */
 import { UsageError } from "../errors.ts";
 
-/** The directories of a store, with their modes, in the order of their making. */
-const DIRECTORIES: readonly (readonly [name: string, mode: number])[] = [
-  ["layers", 0o755],
-  ["tmp", 0o755],
-  ["locks", 0o755],
-  ["digests", 0o755],
-  ["skeletons", 0o755],
-  ["runs", 0o711], // passable for mapped ids, but what others write is not listed
-];
+/** The directories of a store, in the order of their making. */
+const DIRECTORIES = ["layers", "tmp", "locks", "digests", "skeletons", "runs"];
+
+/**
+ * Nobody else may pass through: archives and programs inside can leave set-uid programs that would run
+ * as us, or as others' sandboxes do (CVE-2021-41091).
+ */
+const MODE = 0o700;
 
 /**
  * Makes the directories of a store, those that are not there yet. A directory that holds other things
@@ -21,16 +20,16 @@ export function makeStore(dir: string): void {
   if (isStore(dir)) return;
   Deno.mkdirSync(dir, { recursive: true, mode: 0o755 });
   const found = new Set([...Deno.readDirSync(dir)].map(({ name }) => name));
-  const isBegun = DIRECTORIES.slice(0, found.size).every(([name]) => found.has(name));
+  const isBegun = DIRECTORIES.slice(0, found.size).every((name) => found.has(name));
   if (!isBegun && !isStore(dir)) {
     throw new UsageError(`Cannot use ${JSON.stringify(dir)} as store: it holds other files`, {
       remedy: "Give a new or an empty directory with --store DIR or MINISANDBOX_STORE.",
     });
   }
-  for (const [name, mode] of DIRECTORIES) {
+  for (const name of DIRECTORIES) {
     try {
       Deno.mkdirSync(`${dir}/${name}`);
-      Deno.chmodSync(`${dir}/${name}`, mode); // whatever the umask
+      Deno.chmodSync(`${dir}/${name}`, MODE); // whatever the umask
     } catch (error) {
       if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
     }
@@ -38,7 +37,7 @@ export function makeStore(dir: string): void {
 }
 
 function isStore(dir: string): boolean {
-  return DIRECTORIES.every(([name]) => isDirectory(`${dir}/${name}`));
+  return DIRECTORIES.every((name) => isDirectory(`${dir}/${name}`));
 }
 
 function isDirectory(path: string): boolean {

@@ -168,7 +168,7 @@ export class Store {
         Deno.mkdirSync(parent, { recursive: true, mode: 0o711 });
         await sweepForeign(parent, this.#remove);
       }
-      const work = makeWorkDir(dir, 0o711);
+      const work = makeWorkDir(dir, 0o700); // set-uid programs in it are for nobody else
       return {
         ...work,
         [Symbol.asyncDispose]: async () => {

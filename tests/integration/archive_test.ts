@@ -46,7 +46,10 @@ Deno.test("unpack() refuses damaged gzip and other formats in one line", async (
   assertStringIncludes(await refuse(junk), "its gzip data is damaged");
   assertEquals(await refuse(new Uint8Array(0)), "it is empty");
   assertEquals(await refuse(gzip(new Uint8Array(0))), "it is empty");
-  assertEquals(await refuse(gzip(new Uint8Array(9))), "it is not a tar archive, plain or in gzip or zstd");
+  assertEquals(
+    await refuse(gzip(new Uint8Array(9))),
+    "it is not a tar archive, plain or in gzip or zstd",
+  );
   const xz = new Uint8Array([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0]);
   assertEquals(await refuse(xz), "it is a xz archive, not a tar, plain or in gzip or zstd");
 });

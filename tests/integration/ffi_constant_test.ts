@@ -48,6 +48,7 @@ const GROUPS: readonly (readonly [group: string, values: Values, ...includes: st
 /** What the headers of Debian 12 (Linux 6.1) do not have yet, with the place it is read from. */
 const NEWER: Readonly<Record<string, readonly [value: number, source: string]>> = {
   MFD_EXEC: [0x10, "include/uapi/linux/memfd.h of Linux 6.3"],
+  __NR_open_tree_attr: [467, "scripts/syscall.tbl of Linux 6.15"],
 };
 
 for (const machine of MACHINES) {

@@ -225,7 +225,7 @@ Deno.test("a store whose making was interrupted is made whole", () => {
   Deno.mkdirSync(`${temp.path}/store/tmp`);
   const { dir } = Store.open(`${temp.path}/store`);
   assertEquals(names(dir), ["digests", "layers", "locks", "runs", "skeletons", "tmp"]);
-  assertEquals(Deno.lstatSync(`${dir}/runs`).mode! & 0o777, 0o711);
+  assertEquals(Deno.lstatSync(`${dir}/runs`).mode! & 0o777, 0o700);
 });
 
 Deno.test("eight processes that want one layer at once unpack it once", async () => {

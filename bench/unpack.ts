@@ -3,148 +3,120 @@ import { format as formatBytes } from "@std/fmt/bytes";
 import { toSpread } from "../src/app/bench/spread.ts";
 import { parseOptions } from "../src/cli/option.ts";
 import { run } from "./context.ts";
+import { childrenCpuMs } from "./cpu.ts";
 import { type Environment, makeEnvironment } from "./environment.ts";
 import { measurePeak } from "./memory.ts";
 import { PROGRAM } from "./peer/minisandbox.ts";
-import { type Case, formatReport, type Report, type Row } from "./report.ts";
+import { type Case, formatReport, type Report } from "./report.ts";
+import { openScratch } from "./scratch.ts";
+import { OURS, type Unpacker, UNPACKERS } from "./unpacker.ts";
 
-const USAGE = `Usage: deno run -A bench/unpack.ts [--sizes MB,MB] [--runs N] [--json]
+const USAGE =
+  `Usage: deno run -A bench/unpack.ts [--sizes MB,MB] [--runs N] [--scratch DIR] [--json]
 
 Unpacks environments into a fresh store, and into a new directory with GNU tar, bsdtar and Python's
 tarfile, in turns. Times are milliseconds; a ratio above 1 is slower.
 
   --sizes MB,MB  the unpacked sizes [100,800]
-  --runs N       so often each [7]
+  --runs N       so often each [5]
+  --scratch DIR  where to unpack to: a file system that nothing else uses is best, since ext4 makes
+                 files slowly for minutes after many were removed [a new directory in /tmp]
   --json         print JSON`;
 
-const PYTHON = `import sys, tarfile
-with tarfile.open(sys.argv[1]) as archive:
-    archive.extractall(sys.argv[2], filter="tar")`;
+const UNSYNCED = `${OURS}, not synced`;
 
-/** A way to unpack an archive into a directory that is not there yet. */
-interface Unpacker {
-  readonly name: string;
-  readonly what: string;
-  readonly argv: (archive: string, dir: string) => readonly string[];
+interface Times {
+  readonly wallMs: number[];
+  readonly cpuMs: number[];
 }
 
-const OURS = "minisandbox";
-const UNSYNCED = "minisandbox, not synced";
-
-const UNPACKERS: readonly Unpacker[] = [
-  {
-    name: OURS,
-    what: "layer import: start, SHA-256, confined worker, syncfs",
-    argv: (archive, dir) => [
-      ...[PROGRAM, "layer", "import", "--quiet", "--json", "--store", dir],
-      `${archive}:/opt/venv`,
-    ],
-  },
-  { name: "GNU tar", what: "tar -xzf", argv: (archive, dir) => shell("tar -xzf", archive, dir) },
-  {
-    name: "GNU tar, synced",
-    what: "tar -xzf, then sync -f",
-    argv: (archive, dir) => shell("tar -xzf", archive, dir, '&& sync -f "$2"'),
-  },
-  { name: "bsdtar", what: "bsdtar -xf", argv: (archive, dir) => shell("bsdtar -xf", archive, dir) },
-  {
-    name: "Python tarfile",
-    what: 'extractall(filter="tar")',
-    argv: (archive, dir) => ["python3", "-I", "-c", PYTHON, archive, dir],
-  },
-];
-
-function shell(command: string, archive: string, dir: string, then = ""): readonly string[] {
-  return ["sh", "-c", `mkdir "$2" && ${command} "$1" -C "$2" ${then}`, "sh", archive, dir];
-}
-
-async function measure(sizes: readonly number[], runs: number): Promise<Report> {
-  const scratch = await Deno.makeTempDir({ prefix: "minisandbox-bench-" });
-  await Deno.chmod(scratch, 0o755); // the ids of a worker pass through it
-  try {
-    const cases: Case[] = [];
-    const skipped = new Map<string, string>();
-    for (const size of sizes) {
-      const environment = await makeEnvironment(scratch, `venv${size}`, size * 1e6);
-      cases.push(await measureCase(scratch, environment, { runs, skipped }));
-      await Deno.remove(environment.archive);
-    }
-    const machine = {
-      kernel: Deno.osRelease(),
-      processors: navigator.hardwareConcurrency,
-      "user id": Deno.uid()!,
-      load: Deno.loadavg()[0]!.toFixed(2),
-      runs,
-    };
-    return { machine, cases, skipped: [...skipped].map(([name, reason]) => ({ name, reason })) };
-  } finally {
-    await Deno.remove(scratch, { recursive: true });
+async function measure(
+  sizes: readonly number[],
+  options: { readonly runs: number; readonly parent: string | undefined },
+): Promise<Report> {
+  await using scratch = await openScratch(options.parent);
+  const cases: Case[] = [];
+  const skipped = new Map<string, string>();
+  const idle = await measurePeak([PROGRAM, "--help"]);
+  for (const size of sizes) {
+    const environment = await makeEnvironment(scratch.dir, `venv${size}`, size * 1e6);
+    const measured = await measureEnvironment(scratch.dir, environment, options.runs, skipped);
+    cases.push(...measured);
   }
+  const machine = {
+    kernel: Deno.osRelease(),
+    processors: navigator.hardwareConcurrency,
+    "user id": Deno.uid()!,
+    load: Deno.loadavg()[0]!.toFixed(2),
+    runs: options.runs,
+    "peak of an idle minisandbox": formatBytes(idle),
+  };
+  return { machine, cases, skipped: [...skipped].map(([name, reason]) => ({ name, reason })) };
 }
 
-async function measureCase(
+async function measureEnvironment(
   scratch: string,
   { archive, archiveBytes, bytes, entries }: Environment,
-  { runs, skipped }: { readonly runs: number; readonly skipped: Map<string, string> },
-): Promise<Case> {
+  runs: number,
+  skipped: Map<string, string>,
+): Promise<Case[]> {
   const peaks = new Map<string, number>();
-  for (const unpacker of UNPACKERS) {
+  for (const { name, argv } of UNPACKERS) {
     try {
-      const peak = await inNewDirectory(scratch, (dir) => measurePeak(unpacker.argv(archive, dir)));
-      peaks.set(unpacker.name, peak);
+      peaks.set(name, await measurePeak(argv(archive, newDirectory(scratch))));
     } catch (error) {
-      skipped.set(unpacker.name, (error as Error).message);
+      skipped.set(name, (error as Error).message);
     }
   }
   const ready = UNPACKERS.filter(({ name }) => peaks.has(name));
-  const times = new Map(
-    [...ready.map(({ name }) => name), UNSYNCED].map((n) => [n, [] as number[]]),
-  );
+  const names = [...ready.map(({ name }) => name), UNSYNCED];
+  const times = new Map<string, Times>(names.map((name) => [name, { wallMs: [], cpuMs: [] }]));
   const phases: Record<string, number>[] = [];
   for (let i = 0; i < runs; i++) {
-    for (
-      const { name, argv } of [
-        ...ready.slice(i % ready.length),
-        ...ready.slice(0, i % ready.length),
-      ]
-    ) {
-      const { ms, stdout } = await inNewDirectory(scratch, async (dir) => {
-        await run(["sync"]); // what was written before is not ours to wait for
-        const begin = performance.now();
-        const stdout = await run(argv(archive, dir));
-        return { ms: performance.now() - begin, stdout };
-      });
-      times.get(name)!.push(ms);
-      if (name !== OURS) continue;
+    const first = i % ready.length; // none always follows the same one
+    for (const unpacker of [...ready.slice(first), ...ready.slice(0, first)]) {
+      const { wallMs, cpuMs, stdout } = await unpackOnce(unpacker, archive, newDirectory(scratch));
+      times.get(unpacker.name)!.wallMs.push(wallMs);
+      times.get(unpacker.name)!.cpuMs.push(cpuMs);
+      if (unpacker.name !== OURS) continue;
       const [layer] = JSON.parse(stdout).layers;
       phases.push(layer.phases);
-      times.get(UNSYNCED)!.push(ms - layer.phases.sync);
+      times.get(UNSYNCED)!.wallMs.push(wallMs - layer.phases.sync);
+      times.get(UNSYNCED)!.cpuMs.push(cpuMs);
     }
   }
-  const parts = Object.keys(phases[0] ?? {}).map((name) =>
+  const parts = ["hash", "unpack", "sync"].map((name) =>
     `${name} ${toSpread(phases.map((each) => each[name] ?? 0)).median.toFixed(0)}`
   );
-  const rows: Row[] = ready.map(({ name, what }) => ({
+  const unsynced = { name: UNSYNCED, what: `phases, medians: ${parts.join(", ")}` };
+  const rows = ready.map(({ name, what }) => ({
     name,
     what: `${what}; peak ${formatBytes(peaks.get(name)!)}`,
-    ...toSpread(times.get(name)!),
-  }));
-  rows.splice(1, 0, {
-    name: UNSYNCED,
-    what: `the same without its syncfs; medians: ${parts.join(", ")}`,
-    ...toSpread(times.get(UNSYNCED)!),
-  });
+  })).toSpliced(1, 0, unsynced);
   const size = `${formatBytes(bytes)}, ${entries} files, ${formatBytes(archiveBytes)} packed`;
-  return { name: `unpack ${size}, ms`, rows, baseline: "GNU tar" };
+  const toCase = (name: string, key: keyof Times): Case => ({
+    name: `unpack ${size}, ${name}`,
+    baseline: "GNU tar",
+    rows: rows.map((row) => ({ ...row, ...toSpread(times.get(row.name)![key]) })),
+  });
+  return [toCase("ms", "wallMs"), toCase("processor ms", "cpuMs")];
 }
 
-async function inNewDirectory<T>(scratch: string, act: (dir: string) => Promise<T>): Promise<T> {
-  const dir = `${scratch}/target`;
-  try {
-    return await act(dir);
-  } finally {
-    await run(["rm", "-rf", dir]);
-  }
+async function unpackOnce(
+  { argv }: Unpacker,
+  archive: string,
+  dir: string,
+): Promise<{ readonly wallMs: number; readonly cpuMs: number; readonly stdout: string }> {
+  await run(["sync", "-f", archive]); // what was written before is not ours to wait for
+  const cpu = childrenCpuMs();
+  const begin = performance.now();
+  const stdout = await run(argv(archive, dir));
+  return { wallMs: performance.now() - begin, cpuMs: childrenCpuMs() - cpu, stdout };
+}
+
+/** All are kept until the end: ext4 makes files slowly for minutes after many were removed. */
+function newDirectory(scratch: string): string {
+  return `${scratch}/${crypto.randomUUID()}`;
 }
 
 if (import.meta.main) {
@@ -152,14 +124,17 @@ if (import.meta.main) {
     const { options } = parseOptions({
       sizes: { kind: "value" },
       runs: { kind: "value" },
+      scratch: { kind: "value" },
       json: { kind: "flag" },
       help: { kind: "flag" },
     }, Deno.args);
     if (options.help) {
       console.log(USAGE);
     } else {
-      const sizes = (options.sizes ?? "100,800").split(",").map(Number);
-      const report = await measure(sizes, Number(options.runs ?? 7));
+      const report = await measure((options.sizes ?? "100,800").split(",").map(Number), {
+        runs: Number(options.runs ?? 5),
+        parent: options.scratch,
+      });
       console.log(options.json ? JSON.stringify(report, null, 2) : formatReport(report));
     }
   } catch (error) {

@@ -1,27 +1,38 @@
 /**
  * Work on files that we must not trust or cannot touch: done by this program in a sandbox of its own,
- * which shows the one tree that it works on and nothing else of ours.
+ * which shows the trees that it works on and nothing else of ours.
  */
 import { resolve } from "@std/path/resolve";
 import type { UnpackSummary } from "../archive/mod.ts";
 import { SetupError } from "../errors.ts";
-import {
-  type Bind,
-  type Engine,
-  giveTree,
-  type Host,
-  NO_LIMITS,
-  type Sandbox,
-} from "../sandbox/mod.ts";
+import { type Bind, type Engine, giveTree, NO_LIMITS, type Sandbox } from "../sandbox/mod.ts";
 import { type BuildJob, removeTree } from "../store/mod.ts";
 import { openInput, outputPipe, type PipeReader } from "../session/mod.ts";
 import { type Ground, prepareBase } from "./base.ts";
+import type { Built } from "./layer.ts";
+import type { PackWish, WriteBytes } from "./pack.ts";
 import { DEFAULT_SPEC } from "./spec.ts";
-import { fromErrorMessage, parseMessage, type WorkerMessage } from "./worker_message.ts";
+import type { WorkerMessage } from "./worker_message.ts";
+import { readMessages, readText } from "./worker_output.ts";
 
 /** Where the worker finds itself and its tree. */
 const PROGRAM = "/minisandbox";
 const TREE = "/tree";
+const LIST = "/list";
+
+/** What a worker is to do. */
+export interface Work {
+  /** The hidden subcommand and its arguments. */
+  readonly args: readonly string[];
+  /** What it may see. */
+  readonly binds: readonly Bind[];
+  /** A file that it reads. */
+  readonly stdin?: string;
+  /** Takes what it writes to stdout; its messages come by stderr then. */
+  readonly onOutput?: WriteBytes;
+  readonly signal?: AbortSignal | undefined;
+  readonly onMessage?: (message: WorkerMessage) => void;
+}
 
 /** Starts workers. */
 export class Worker {
@@ -34,30 +45,56 @@ export class Worker {
   }
 
   /**
-   * Unpacks an archive into a layer's tree.
+   * Unpacks an archive into a layer's tree, and lists its entries.
    *
    * @throws {ArchiveError | HostError} As the worker says.
    */
-  async unpack(job: BuildJob): Promise<UnpackSummary> {
-    const { archive, tree, at, onProgress, signal } = job;
+  async unpack(job: BuildJob): Promise<Built> {
+    const { archive, tree, at, list, onProgress, signal } = job;
     const { kind, uids, gids } = this.#ground.host.identity;
-    if (kind === "root") giveTree(tree, uids[0]!.outside, gids[0]!.outside);
+    if (kind === "root") {
+      for (const path of [tree, list]) giveTree(path, uids[0]!.outside, gids[0]!.outside);
+    }
     const into = TREE + at.slice(tree.length);
     const owners = kind === "single" ? "root" : "keep";
-    const args = ["__unpack", "--into", into, "--name", resolve(archive), "--owners", owners];
+    const name = resolve(archive);
+    const args = ["__unpack", "--into", into, "--list", LIST, "--name", name, "--owners", owners];
     let summary: UnpackSummary | undefined;
-    await this.#work(args, tree, {
+    let diskBytes = 0;
+    await this.work({
+      args: at === tree ? [...args, "--whiteouts", "oci", "--devices", "skip"] : args,
+      binds: [bind(tree, TREE, true, true), bind(list, LIST, false, true)],
       stdin: archive,
       signal,
       onMessage: (message) => {
         if ("progress" in message) onProgress(message.progress);
-        if ("summary" in message) summary = message.summary;
+        if ("summary" in message) ({ summary, diskBytes } = message);
       },
     });
     if (summary === undefined) {
       throw new SetupError("unpack", `Cannot unpack "${archive}": no answer`);
     }
-    return summary;
+    if (kind === "root") giveTree(list, 0, 0);
+    return { ...summary, diskBytes };
+  }
+
+  /**
+   * Packs trees as one archive.
+   *
+   * @throws {ArchiveError | HostError} As the worker says.
+   */
+  async pack(wish: PackWish, onOutput: WriteBytes): Promise<void> {
+    const { parts, signal, onNote = () => {}, ...settings } = wish;
+    const trees = parts.map(({ at }, i) => ({ dir: `/part/${i}`, at }));
+    await this.work({
+      args: ["__pack", JSON.stringify({ trees, settings })],
+      binds: parts.map(({ dir }, i) => bind(dir, `/part/${i}`, true, false)),
+      onOutput,
+      signal,
+      onMessage: (message) => {
+        if ("note" in message) onNote(message.note);
+      },
+    });
   }
 
   /** Removes a tree; what belongs to other ids, by a worker to whom they belong. */
@@ -68,28 +105,25 @@ export class Worker {
       const isForeign = error instanceof Deno.errors.PermissionDenied;
       if (!isForeign || this.#ground.host.identity.kind !== "subordinate") throw error;
       const names = [...Deno.readDirSync(dir)].map(({ name }) => `${TREE}/${name}`);
-      await this.#work(["__remove", ...names], dir, { stdin: "/dev/null" });
+      await this.work({ args: ["__remove", ...names], binds: [bind(dir, TREE, true, true)] });
       await removeTree(dir);
     }
   }
 
-  async #work(
-    args: readonly string[],
-    tree: string,
-    options: {
-      readonly stdin: string;
-      readonly signal?: AbortSignal | undefined;
-      readonly onMessage?: (message: WorkerMessage) => void;
-    },
-  ): Promise<void> {
-    const { stdin, signal, onMessage = () => {} } = options;
+  /**
+   * Has a worker do its work, to its end.
+   *
+   * @throws {MinisandboxError} As the worker says.
+   */
+  async work(work: Work): Promise<void> {
+    const { args, stdin = "/dev/null", signal, onMessage = () => {}, onOutput } = work;
     signal?.throwIfAborted();
-    const sandbox = await this.#create(tree);
+    const sandbox = await this.#create(work.binds);
     const stop = () => void sandbox.close();
     signal?.addEventListener("abort", stop);
     try {
-      const output = outputPipe();
-      const errors = outputPipe();
+      const stdout = outputPipe();
+      const stderr = outputPipe();
       const process = await sandbox.start({
         argv: [PROGRAM, ...args],
         env: ["PATH=/usr/bin:/bin", "HOME=/root", "LANG=C.UTF-8", "DENO_NO_UPDATE_CHECK=1"],
@@ -99,17 +133,22 @@ export class Worker {
         gid: 0,
         groups: [],
         pty: null,
-      }, { stdin: openInput(stdin), stdout: output.theirs, stderr: errors.theirs });
-      const [failure, said] = await Promise.all([
-        readMessages(output.ours, onMessage),
-        readText(errors.ours),
+      }, {
+        stdin: openInput(stdin),
+        stdout: stdout.theirs,
+        stderr: stderr.theirs,
+      });
+      const [told, other] = onOutput === undefined ? [stdout, stderr] : [stderr, stdout];
+      const [{ failure, rest }, text] = await Promise.all([
+        readMessages(told.ours, onMessage),
+        onOutput === undefined ? readText(other.ours) : drain(other.ours, onOutput),
       ]);
       const { status, signal: killer } = await process.wait();
       signal?.throwIfAborted();
       if (failure !== null) throw failure;
       if (status !== 0) {
         const how = killer === null ? `exit code ${status}` : `signal ${killer}`;
-        throw new SetupError("work", `Cannot finish ${args[0]}: ${how}: ${said.trim()}`);
+        throw new SetupError("work", `Cannot finish ${args[0]}: ${how}: ${(rest + text).trim()}`);
       }
     } finally {
       signal?.removeEventListener("abort", stop);
@@ -117,18 +156,13 @@ export class Worker {
     }
   }
 
-  async #create(tree: string): Promise<Sandbox> {
+  async #create(binds: readonly Bind[]): Promise<Sandbox> {
     const base = await prepareBase(this.#ground, DEFAULT_SPEC);
     const shown = base.parts.map(({ target }) => bind(target, target, true, false));
     const layout = {
       parts: [{ target: "/", lowers: base.root }],
       upper: { kind: "tmpfs" as const, sizeBytes: 1 << 20, inodes: null },
-      binds: [
-        ...shown,
-        ...base.binds,
-        bind(Deno.execPath(), PROGRAM, false, false),
-        bind(tree, TREE, true, true),
-      ],
+      binds: [...shown, ...base.binds, bind(Deno.execPath(), PROGRAM, false, false), ...binds],
       network: "none" as const,
       hostname: "worker",
       limits: NO_LIMITS,
@@ -137,33 +171,17 @@ export class Worker {
   }
 }
 
-function bind(source: string, target: string, isDirectory: boolean, isWritable: boolean): Bind {
+async function drain(reader: PipeReader, write: WriteBytes): Promise<string> {
+  for await (const chunk of reader) await write(chunk);
+  return "";
+}
+
+/** Shows a path of the host to a worker. */
+export function bind(
+  source: string,
+  target: string,
+  isDirectory: boolean,
+  isWritable: boolean,
+): Bind {
   return { source, target, isDirectory, isWritable };
-}
-
-/** Hands messages on; gives the error that the worker told of, or null. */
-async function readMessages(
-  reader: PipeReader,
-  onMessage: (message: WorkerMessage) => void,
-): Promise<Error | null> {
-  let failure: Error | null = null;
-  let rest = "";
-  const decoder = new TextDecoder();
-  for await (const chunk of reader) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-    rest = lines.pop()!;
-    for (const line of lines) {
-      const message = parseMessage(line);
-      if ("error" in message) failure = fromErrorMessage(message.error);
-      else onMessage(message);
-    }
-  }
-  return failure;
-}
-
-async function readText(reader: PipeReader): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const chunk of reader) text += decoder.decode(chunk, { stream: true });
-  return text;
 }

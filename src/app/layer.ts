@@ -3,15 +3,27 @@ import { pooledMap } from "@std/async/pool";
 import type { BuildJob, Layer, LayerPhase, LayerRequest, Store } from "../store/mod.ts";
 import type { IoBudget, Share } from "../budget/mod.ts";
 import type { UnpackSummary } from "../archive/mod.ts";
+import { NotFoundError } from "../errors.ts";
 import { checkDistinct, parseLayerPath } from "./layer_path.ts";
 
 /** An archive, and where it is to be shown. */
 export interface LayerWish {
-  /** The archive's path. */
-  readonly archive: string;
+  /** The archive's path; it may be absent where the SHA-256 is given and the layer is there. */
+  readonly archive?: string;
+  /** The archive's SHA-256, in hexadecimal. */
+  readonly sha256?: string;
   /** Absolute. */
   readonly path: string;
 }
+
+/** What a layer was unpacked to. */
+export interface Built extends UnpackSummary {
+  /** About what it takes on the disk. */
+  readonly diskBytes: number;
+}
+
+/** For a sandbox, no two layers may be shown at one path; a base lies at the root. */
+export type LayerUse = "sandbox" | "import" | "base";
 
 /** What is being done for one of the layers. */
 export interface LayerEvent {
@@ -24,7 +36,7 @@ export interface LayerEvent {
 }
 
 /** Unpacks `job.archive` into `job.at`, which is empty and lies in `job.tree`. */
-export type Unpack = (job: BuildJob) => Promise<UnpackSummary>;
+export type Unpack = (job: BuildJob) => Promise<Built>;
 
 /** How layers are ensured. */
 export interface EnsureOptions {
@@ -35,6 +47,8 @@ export interface EnsureOptions {
   readonly budget?: IoBudget;
   /** How many are made at once. */
   readonly jobs?: number;
+  /** What they are for; a sandbox, if it is not said. */
+  readonly use?: LayerUse;
   readonly onEvent?: (event: LayerEvent) => void;
   readonly signal?: AbortSignal | undefined;
 }
@@ -47,12 +61,12 @@ export interface EnsureOptions {
 export function findLayers(
   store: Store,
   wishes: readonly LayerWish[],
-  idmap: string,
+  { idmap, use = "sandbox" }: Pick<EnsureOptions, "idmap" | "use">,
 ): Layer[] | null {
-  const requests = toRequests(wishes, idmap);
+  const requests = toRequests(wishes, idmap, use);
   const found: Layer[] = [];
   for (const request of requests) {
-    const layer = store.findLayer(request);
+    const layer = findLayer(store, request);
     if (layer === null) {
       release(found);
       return null;
@@ -72,14 +86,14 @@ export async function ensureLayers(
   wishes: readonly LayerWish[],
   options: EnsureOptions,
 ): Promise<Layer[]> {
-  const { idmap, jobs = 2, onEvent = () => {}, signal } = options;
-  const ready = findLayers(store, wishes, idmap);
+  const { idmap, jobs = 2, use = "sandbox", onEvent = () => {}, signal } = options;
+  const ready = findLayers(store, wishes, options);
   if (ready !== null) return ready;
 
   const stop = new AbortController();
   const both = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
   const layers: Layer[] = [];
-  const ensure = async ([i, request]: [number, LayerRequest]): Promise<void> => {
+  const ensure = async ([i, request]: [number, Request]): Promise<void> => {
     const layer = wishes[i]!;
     let total = -1;
     const tell = (phase: LayerEvent["phase"], done: number) =>
@@ -93,7 +107,8 @@ export async function ensureLayers(
     try {
       both.throwIfAborted();
       const build: Unpack = (job) => unpackWithin(job, options, { total, hold, tell });
-      layers[i] = await store.ensureLayer(request, build, { onProgress, signal: both });
+      layers[i] = findLayer(store, request) ??
+        await store.ensureLayer(mustHaveArchive(request), build, { onProgress, signal: both });
     } catch (error) {
       stop.abort(error);
       throw error;
@@ -101,7 +116,7 @@ export async function ensureLayers(
     if (total >= 0) onEvent({ layer, phase: "ready", done: total, total });
   };
   try {
-    await Array.fromAsync(pooledMap(jobs, toRequests(wishes, idmap).entries(), ensure));
+    await Array.fromAsync(pooledMap(jobs, toRequests(wishes, idmap, use).entries(), ensure));
   } catch (error) {
     release(layers);
     if (stop.signal.aborted) throw stop.signal.reason;
@@ -119,7 +134,7 @@ async function unpackWithin(
     readonly hold: (share: Share) => void;
     readonly tell: (phase: LayerEvent["phase"], done: number) => void;
   },
-): Promise<UnpackSummary> {
+): Promise<Built> {
   const { signal } = job;
   const share = await budget?.reserve(total, { onWait: () => tell("queued", 0), signal });
   if (share !== undefined) hold(share);
@@ -135,21 +150,44 @@ async function unpackWithin(
 }
 
 /** Unpacks in this process: for tests, and where nothing confines. */
-export async function unpackHere(job: BuildJob): Promise<UnpackSummary> {
-  const { unpackInto } = await import("../archive/mod.ts"); // not read by starts that unpack nothing
+export async function unpackHere(job: BuildJob): Promise<Built> {
+  // Not read by starts that unpack nothing.
+  const { unpackInto } = await import("../archive/mod.ts");
+  const { EntryListWriter } = await import("../store/upkeep.ts");
   const { archive, at, onProgress, signal } = job;
   const file = await Deno.open(archive);
-  return await unpackInto(at, file.readable, { name: archive, owners: "root", onProgress, signal });
+  using list = new EntryListWriter(job.list);
+  const options = { name: archive, owners: "root", onProgress, onEntry: list.add, signal } as const;
+  const summary = await unpackInto(at, file.readable, options);
+  list.finish();
+  return { ...summary, diskBytes: list.diskBytes };
 }
 
-function toRequests(wishes: readonly LayerWish[], idmap: string): LayerRequest[] {
-  const requests = wishes.map(({ archive, path }) => ({
-    archive,
-    path: parseLayerPath(path),
+type Request = Omit<LayerRequest, "archive"> & { readonly archive?: string };
+
+function toRequests(wishes: readonly LayerWish[], idmap: string, use: LayerUse): Request[] {
+  const requests = wishes.map((wish) => ({
+    ...wish,
+    path: use === "base" ? "/" : parseLayerPath(wish.path),
     idmap,
   }));
-  checkDistinct(requests.map(({ path }) => path));
+  if (use === "sandbox") checkDistinct(requests.map(({ path }) => path));
   return requests;
+}
+
+/** What is known by its digest is there whatever has become of the archive. */
+function findLayer(store: Store, request: Request): Layer | null {
+  const { archive, sha256 } = request;
+  const known = sha256 === undefined ? null : store.holdLayer({ ...request, sha256 });
+  if (known !== null || archive === undefined) return known;
+  return sha256 === undefined ? store.findLayer({ ...request, archive }) : null;
+}
+
+function mustHaveArchive({ archive, ...rest }: Request): LayerRequest {
+  if (archive !== undefined) return { ...rest, archive };
+  throw new NotFoundError(`Cannot show a layer at "${rest.path}": ${rest.sha256} is not here`, {
+    remedy: `Import its archive: minisandbox layer import ARCHIVE:${rest.path}.`,
+  });
 }
 
 function release(layers: readonly Layer[]): void {

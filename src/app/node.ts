@@ -22,7 +22,8 @@ export class Node implements Disposable {
   readonly ground: Ground;
   /** What may be unpacked at once, by all processes that use this store. */
   readonly budget: IoBudget;
-  readonly #worker: Worker;
+  /** Does what must be confined, or done with mapped ids. */
+  readonly worker: Worker;
   #engine: Engine | undefined;
 
   /**
@@ -33,14 +34,14 @@ export class Node implements Disposable {
   constructor(storeDir?: string, options: NodeOptions = {}) {
     this.host = probeHost({ usesUserNamespace: options.usesUserNamespace ?? true });
     const dir = storeDir ?? storeLocation(Deno.env.toObject(), this.host.uid);
-    this.store = Store.open(dir, { remove: (tree) => this.#worker.remove(tree) });
+    this.store = Store.open(dir, { remove: (tree) => this.worker.remove(tree) });
     this.budget = new IoBudget(`${dir}/budget`, { mode: options.ioBudget ?? { kind: "auto" } });
     this.ground = {
       host: this.host,
       trees: storedTrees(this.store, this.host),
       mapsIds: (path) => this.engine.canMapIds(path),
     };
-    this.#worker = new Worker(this.ground, () => this.engine);
+    this.worker = new Worker(this.ground, () => this.engine);
   }
 
   /** Which ids layers are unpacked for: layers of other ids are others. */
@@ -65,13 +66,14 @@ export class Node implements Disposable {
   }
 
   /** Unpacks archives, confined to the layer. */
-  readonly unpack: Unpack = (job) => this.#worker.unpack(job);
+  readonly unpack: Unpack = (job) => this.worker.unpack(job);
 
   /** Removes a tree, whoever owns what is in it. */
-  readonly remove: RemoveTree = (dir) => this.#worker.remove(dir);
+  readonly remove: RemoveTree = (dir) => this.worker.remove(dir);
 
   /** Ends the engine, if it was started. */
   [Symbol.dispose](): void {
+    this.store[Symbol.dispose]();
     this.#engine?.[Symbol.dispose]();
     this.#engine = undefined;
   }

@@ -1,6 +1,16 @@
 /** What a worker process does: the only place where hostile archives are taken apart. */
-import { parseIdMap, readDescriptor, unpackInto, type UnpackOptions } from "../archive/mod.ts";
+import {
+  packDirectories,
+  type PackedTree,
+  type PackNote,
+  parseIdMap,
+  readDescriptor,
+  unpackInto,
+  type UnpackOptions,
+} from "../archive/mod.ts";
 import { removeTree } from "../store/mod.ts";
+import { EntryListWriter, findFaults } from "../store/upkeep.ts";
+import type { PackSettings } from "./pack.ts";
 import { formatMessage, toErrorMessage, type WorkerMessage } from "./worker_message.ts";
 
 const STDIN = 0;
@@ -13,6 +23,14 @@ export interface UnpackWork
   extends Pick<UnpackOptions, "name" | "owners" | "limits" | "setuid" | "whiteouts" | "devices"> {
   /** The directory to unpack into. */
   readonly into: string;
+  /** The file to list the entries in; null for none. */
+  readonly list: string | null;
+}
+
+/** What `__pack` is told. */
+export interface PackWork {
+  readonly trees: readonly PackedTree[];
+  readonly settings: PackSettings;
 }
 
 /** Unpacks the archive on stdin, tells of it on stdout, and gives the exit code. */
@@ -24,9 +42,39 @@ export async function unpackStdin(work: UnpackWork): Promise<number> {
     tell({ progress });
   };
   return await report(async () => {
-    const options = { ...work, isMapped: readIdMaps(), onProgress };
-    tell({ summary: await unpackInto(work.into, readDescriptor(STDIN), options) });
+    const { into, list: path, ...rest } = work;
+    using list = path === null ? null : new EntryListWriter(path);
+    const onEntry = list === null ? {} : { onEntry: list.add };
+    const options = { ...rest, isMapped: readIdMaps(), onProgress, ...onEntry };
+    const summary = await unpackInto(into, readDescriptor(STDIN), options);
+    list?.finish();
+    tell({ summary, diskBytes: list?.diskBytes ?? 0 });
   });
+}
+
+/** Compares a layer with its list, tells of each fault on stdout, and gives the exit code. */
+export async function verifyTree(root: string, list: string): Promise<number> {
+  return await report(() => {
+    let told = performance.now();
+    const onProgress = (progress: number) => {
+      if (performance.now() - told < PROGRESS_MS) return;
+      told = performance.now();
+      tell({ progress });
+    };
+    for (const fault of findFaults(root, Deno.readFileSync(list), onProgress)) tell({ fault });
+    return Promise.resolve();
+  });
+}
+
+/** Packs trees to stdout, tells of them on stderr, and gives the exit code. */
+export async function packStdout(work: PackWork): Promise<number> {
+  const say = (message: WorkerMessage) => tell(message, Deno.stderr);
+  return await report(async () => {
+    const onNote = ({ name, state }: PackNote) => say({ note: `${name} ${state}` });
+    for await (const chunk of packDirectories(work.trees, { ...work.settings, onNote })) {
+      for (let at = 0; at < chunk.length;) at += Deno.stdout.writeSync(chunk.subarray(at));
+    }
+  }, say);
 }
 
 /** Removes trees, tells of a failure on stdout, and gives the exit code. */
@@ -36,19 +84,19 @@ export async function removeWork(dirs: readonly string[]): Promise<number> {
   });
 }
 
-async function report(work: () => Promise<void>): Promise<number> {
+async function report(work: () => Promise<void>, say = tell): Promise<number> {
   try {
     await work();
     return 0;
   } catch (error) {
-    tell({ error: toErrorMessage(error) });
+    say({ error: toErrorMessage(error) });
     return 1;
   }
 }
 
-function tell(message: WorkerMessage): void {
+function tell(message: WorkerMessage, stream: typeof Deno.stdout = Deno.stdout): void {
   const bytes = new TextEncoder().encode(formatMessage(message) + "\n");
-  for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
+  for (let at = 0; at < bytes.length;) at += stream.writeSync(bytes.subarray(at));
 }
 
 function readIdMaps(): (id: number) => boolean {

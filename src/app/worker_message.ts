@@ -1,12 +1,17 @@
 /** What a worker process tells the one that started it: one JSON object a line. */
 import type { UnpackSummary } from "../archive/mod.ts";
+import type { Fault } from "../store/upkeep.ts";
 import { ArchiveError, HostError, messageOf, MinisandboxError, UsageError } from "../errors.ts";
 
 /** One line. */
 export type WorkerMessage =
   | { readonly progress: number }
-  | { readonly summary: UnpackSummary }
+  | { readonly summary: UnpackSummary; readonly diskBytes: number }
+  | { readonly fault: Fault }
+  | { readonly note: string }
   | { readonly error: ErrorMessage };
+
+const KEYS = ["progress", "summary", "fault", "note", "error"];
 
 /** An error on its way to another process. */
 export interface ErrorMessage {
@@ -30,9 +35,7 @@ export function formatMessage(message: WorkerMessage): string {
 export function parseMessage(line: string): WorkerMessage {
   const value: unknown = JSON.parse(line);
   if (typeof value === "object" && value !== null) {
-    if ("progress" in value || "summary" in value || "error" in value) {
-      return value as WorkerMessage;
-    }
+    if (KEYS.some((key) => key in value)) return value as WorkerMessage;
   }
   throw new TypeError(`Cannot read a worker's message: ${line}`);
 }

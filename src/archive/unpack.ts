@@ -6,6 +6,7 @@ import { TarDecoder } from "./decode.ts";
 import { DEFAULT_LIMITS, type UnpackLimits } from "./limit.ts";
 import type { OwnerPolicy } from "./owner.ts";
 import { Place, showName } from "./place.ts";
+import { type EntryRecord, RecordingSink } from "./record.ts";
 import { type ByteSource, openTar } from "./source.ts";
 import { TreeWriter, type WritePolicy } from "./write.ts";
 
@@ -29,6 +30,8 @@ export interface UnpackOptions {
   readonly limits?: Partial<UnpackLimits>;
   /** Called with the bytes of the archive read so far. */
   readonly onProgress?: (bytesRead: number) => void;
+  /** Called with each entry once it is written; its content is hashed for this. */
+  readonly onEntry?: (record: EntryRecord) => void;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -55,7 +58,10 @@ export async function unpack(
   };
   const place = new Place(options.name);
   using writer = new TreeWriter(root, { place, limits, policy });
-  const decoder = new TarDecoder(writer, place);
+  const sink = options.onEntry === undefined
+    ? writer
+    : new RecordingSink(writer, { place, policy, tell: options.onEntry });
+  const decoder = new TarDecoder(sink, place);
   try {
     const tar = await openTar(watch(input, options), place);
     let taken = 0;

@@ -1,173 +1,128 @@
 /** `minisandbox layer`: what is unpacked in the store. */
 import { format as formatBytes } from "@std/fmt/bytes";
-import { ensureLayers } from "../app/layer.ts";
-import { LayerTimes } from "../app/layer_time.ts";
 import { Node } from "../app/node.ts";
-import type { LayerInfo } from "../app/store.ts";
-import { UsageError } from "../errors.ts";
-import { type BudgetMode, parseBudget } from "./budget_option.ts";
-import { parseLayerArguments } from "./layer_argument.ts";
-import { parseOptions } from "./option.ts";
-import { onStderr, Progress } from "./progress.ts";
-import { Relay } from "./relay.ts";
+import type { CatalogEntry } from "../app/store.ts";
 import type { Subcommand } from "./subcommand.ts";
-
-const SUMMARY = "import, list and remove unpacked archives";
+import { toFacts, toTable } from "./table.ts";
+import { print, STORE_OPTIONS, verb, verbCommand } from "./verb.ts";
 
 const HELP = `Usage: minisandbox layer import [OPTION]... ARCHIVE:PATH...
-       minisandbox layer list [OPTION]...
-       minisandbox layer remove [OPTION]... KEY...
+       minisandbox layer import [OPTION]... --at PATH ARCHIVE...
+       minisandbox layer pack [OPTION]... DIR -o FILE|-
+       minisandbox layer list|show|export|remove [OPTION]... [KEY]...
 
 A layer is an archive (tar, plain or gzip) unpacked once into the store, to be shown at PATH in
 every sandbox that asks for it. "run --layer" imports what is missing by itself.
 
   import    unpack archives that are not in the store yet, and print their keys
-  list      show the layers: key, size, files, last use, path, archive
-  remove    remove layers that no sandbox uses; the start of a KEY is enough
+  pack      make an archive of a directory: the same tree gives the same bytes
+  list      show the layers: key, size, files, last use, what needs them, path, archive
+  show      show all that is known of a layer; the start of a KEY is enough
+  export    make an archive of what a layer holds
+  remove    remove layers that no sandbox uses and no base or environment needs
 
 Options:
-      --store DIR   the store [$MINISANDBOX_STORE, else /var/lib/minisandbox for root, else
-                    $XDG_DATA_HOME/minisandbox]
-      --jobs N      import so many at once [2]
+      --store DIR    the store [$MINISANDBOX_STORE, else /var/lib/minisandbox for root, else
+                     $XDG_DATA_HOME/minisandbox]
+      --json         print JSON
+      --help         print this
+  import:
+      --at PATH      show each ARCHIVE at this path
+      --jobs N       import so many at once [2]
       --io-budget SIZE|auto|none
-                    what may be unpacked at once on this node: bytes, as its disk bears, or all [auto]
-      --json        print JSON
-      --quiet       show no progress
-      --help        print this
+                     what may be unpacked at once on this node: bytes, as its disk bears, or all [auto]
+      --quiet        show no progress
+  pack, export:
+  -o, --output FILE  the archive to write; - for stdout
+      --level N      how hard gzip tries, 1 to 9; 0 for a plain tar [6]
+  pack:
+      --owners keep|root    whose the files are in the archive [root]
+      --mtime keep|SECONDS  their times, or one for all, in seconds since 1970 [keep]
 
 Examples:
   minisandbox layer import venv.tar.gz:/opt/venv testbed.tar.gz:/testbed
+  minisandbox layer import --at /testbed --jobs 8 environments/*.tar.gz
+  minisandbox layer pack build/venv -o venv.tar.gz
   minisandbox layer list --json
+  minisandbox layer export 3fa1c9 -o - | tar tz
   minisandbox layer remove 3fa1c9`;
 
-const VERBS: Readonly<Record<string, (line: Line) => Promise<void>>> = {
-  import: importLayers,
-  list: listLayers,
-  remove: removeLayers,
-};
-
 /** The subcommand. */
-export const layerCommand: Subcommand = {
+export const layerCommand: Subcommand = verbCommand({
   name: "layer",
-  summary: SUMMARY,
+  summary: "import, pack, list, export and remove unpacked archives",
   help: HELP,
-  run: async ([verb = "", ...rest]) => {
-    const act = Object.hasOwn(VERBS, verb) ? VERBS[verb] : undefined;
-    if (act === undefined) {
-      throw new UsageError(`Cannot read the command line: layer knows no ${JSON.stringify(verb)}`, {
-        remedy: "Give import, list or remove; see: minisandbox layer --help.",
-      });
-    }
-    await act(readLine(rest));
-    return 0;
+  verbs: {
+    import: async (...line) => await (await import("./layer_import.ts")).importVerb(...line),
+    pack: async (...line) => await (await import("./layer_pack.ts")).packVerb(...line),
+    list: verb("list [OPTION]...", { options: STORE_OPTIONS, run: listLayers }),
+    show: verb("show [OPTION]... KEY", { options: STORE_OPTIONS, least: 1, run: showLayer }),
+    export: async (...line) => await (await import("./layer_pack.ts")).exportVerb(...line),
+    remove: verb("remove [OPTION]... KEY...", {
+      options: STORE_OPTIONS,
+      least: 1,
+      most: Infinity,
+      run: removeLayers,
+    }),
   },
-};
+});
 
-interface Line {
+interface StoreLine {
+  readonly options: { readonly store: string | undefined; readonly json: boolean };
   readonly operands: readonly string[];
-  readonly store: string | undefined;
-  readonly isJson: boolean;
-  readonly isQuiet: boolean;
-  readonly jobs: number;
-  readonly ioBudget: BudgetMode;
 }
 
-function readLine(argv: readonly string[]): Line {
-  const { options, operands, rest } = parseOptions({
-    store: { kind: "value" },
-    jobs: { kind: "value" },
-    "io-budget": { kind: "value" },
-    json: { kind: "flag" },
-    quiet: { kind: "flag" },
-  }, argv);
-  const jobs = Number(options.jobs ?? 2);
-  if (!Number.isInteger(jobs) || jobs < 1) {
-    throw new UsageError(`Cannot read --jobs ${JSON.stringify(options.jobs)}: no whole number`, {
-      remedy: "Give 1 or more.",
-    });
-  }
-  return {
-    operands: [...operands, ...rest ?? []],
-    store: options.store,
-    isJson: options.json,
-    isQuiet: options.quiet,
-    jobs,
-    ioBudget: parseBudget(options["io-budget"]),
-  };
+function listLayers({ options }: StoreLine): void {
+  using node = new Node(options.store);
+  const layers = node.store.catalog.list();
+  const heads = ["KEY", "SIZE", "ENTRIES", "LAST USE", "IN USE", "USED BY", "PATH", "ARCHIVE"];
+  print(options.json, layers, toTable(heads, layers.map(toRow)));
 }
 
-async function importLayers(line: Line): Promise<void> {
-  const wishes = parseLayerArguments(need(line, "ARCHIVE:PATH"));
-  using relay = new Relay(false);
-  using node = new Node(line.store, line);
-  await node.store.sweep();
-  using progress = new Progress(onStderr(line.isQuiet));
-  const times = new LayerTimes();
-  const layers = await ensureLayers(node.store, wishes, {
-    idmap: node.idmap,
-    unpack: node.unpack,
-    budget: node.budget,
-    jobs: line.jobs,
-    onEvent: (event) => {
-      times.note(event);
-      progress.show(event);
-    },
-    signal: relay.signal,
-  });
-  const rows = layers.map(({ key, path }, i) => {
-    const wish = wishes[i]!;
-    return { key, path, archive: wish.archive, phases: times.of(wish) };
-  });
-  for (const layer of layers) layer[Symbol.dispose]();
+function toRow(layer: CatalogEntry): string[] {
+  return [
+    layer.key.slice(0, 12),
+    size(layer.diskBytes),
+    String(layer.entries),
+    layer.lastUsed.slice(0, 10),
+    layer.isInUse ? "yes" : "no",
+    layer.usedBy.join(", ") || "-",
+    layer.path,
+    layer.archive.name,
+  ];
+}
+
+function showLayer({ options, operands: [key = ""] }: StoreLine): void {
+  using node = new Node(options.store);
+  const layer = node.store.catalog.find(key);
   print(
-    line,
-    { layers: rows, budget: node.budget.state() },
-    rows.map(({ key, path }) => `${key} ${path}`),
+    options.json,
+    layer,
+    toFacts([
+      ["key", layer.key],
+      ["path", layer.path],
+      ["archive", layer.archive.name],
+      ["sha256", layer.archive.sha256],
+      ["entries", String(layer.entries)],
+      ["size", `${size(layer.bytes)} in files, ${size(layer.diskBytes)} on disk`],
+      ["owners", layer.ownersLost === 0 ? "all kept" : `${layer.ownersLost} became root`],
+      ["id map", layer.idmap.trim().replaceAll("\n", ", ")],
+      ["created", layer.created],
+      ["last use", layer.lastUsed],
+      ["in use", layer.isInUse ? "yes" : "no"],
+      ["used by", layer.usedBy.join(", ") || "nothing"],
+      ["tree", `${node.store.dir}/layers/${layer.key}/tree`],
+    ]),
   );
 }
 
-function listLayers(line: Line): Promise<void> {
-  using node = new Node(line.store);
-  const layers = node.store.listLayers();
-  print(line, layers, toTable(layers));
-  return Promise.resolve();
-}
-
-async function removeLayers(line: Line): Promise<void> {
-  const keys = need(line, "KEY");
-  using node = new Node(line.store);
-  const { store } = node;
+async function removeLayers({ options, operands }: StoreLine): Promise<void> {
+  using node = new Node(options.store);
   const removed: string[] = [];
-  for (const key of keys) removed.push(await store.removeLayer(key));
-  print(line, { removed }, removed);
+  for (const key of operands) removed.push(await node.store.catalog.remove(key));
+  print(options.json, { removed }, removed);
 }
 
-function need({ operands }: Line, what: string): readonly string[] {
-  if (operands.length > 0) return operands;
-  throw new UsageError(`Cannot read the command line: ${what} is missing`, {
-    remedy: "See: minisandbox layer --help.",
-  });
-}
-
-function print({ isJson }: Line, value: unknown, lines: readonly string[]): void {
-  if (isJson) console.log(JSON.stringify(value, null, 2));
-  else if (lines.length > 0) console.log(lines.join("\n"));
-}
-
-function toTable(layers: readonly LayerInfo[]): string[] {
-  if (layers.length === 0) return [];
-  const rows = [
-    ["KEY", "SIZE", "ENTRIES", "LAST USE", "IN USE", "PATH", "ARCHIVE"],
-    ...layers.map((layer) => [
-      layer.key.slice(0, 12),
-      formatBytes(layer.bytes, { binary: true }),
-      String(layer.entries),
-      layer.lastUsed.slice(0, 10),
-      layer.isInUse ? "yes" : "no",
-      layer.path,
-      layer.archive.name,
-    ]),
-  ];
-  const widths = rows[0]!.map((_, i) => Math.max(...rows.map((row) => row[i]!.length)));
-  return rows.map((row) => row.map((cell, i) => cell.padEnd(widths[i]!)).join("  ").trimEnd());
+function size(bytes: number): string {
+  return formatBytes(bytes, { binary: true });
 }

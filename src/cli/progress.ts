@@ -107,13 +107,14 @@ export function onStderr(isQuiet = false): ProgressOptions {
 
 function describe({ layer, phase, total }: LayerEvent): string {
   const size = formatBytes(total, { binary: true });
-  const quoted = JSON.stringify(layer.archive);
+  const quoted = JSON.stringify(layer.archive ?? layer.path);
   return `${VERBS[phase]} ${quoted} (${size}) for ${layer.path}`;
 }
 
 function title(events: readonly LayerEvent[]): string {
   const [first] = events;
-  const name = JSON.stringify(basename(first!.layer.archive)).slice(1, -1).slice(0, 30);
+  const name = JSON.stringify(basename(first!.layer.archive ?? first!.layer.path)).slice(1, -1)
+    .slice(0, 30);
   const more = events.length > 1 ? ` and ${events.length - 1} more` : "";
   return `${VERBS[first!.phase]} ${name}${more}`;
 }

@@ -1,11 +1,12 @@
 /** The hidden subcommands that a confined process of ours is started with. */
-import { removeWork, unpackStdin } from "../app/worker.ts";
+import { packStdout, removeWork, unpackStdin, verifyTree } from "../app/worker.ts";
 import { UsageError } from "../errors.ts";
 import { parseOptions } from "./option.ts";
 import type { Subcommand } from "./subcommand.ts";
 
 const UNPACK_HELP = `Unpacks the archive on stdin: __unpack --into DIR [OPTION]...
 
+      --list FILE              list what was unpacked in this file
       --name NAME              the archive's name, for errors
       --owners keep|root       whom files belong to [keep for root, else root]
       --setuid keep|drop       setuid and setgid bits [keep]
@@ -22,6 +23,7 @@ export const unpackWorker: Subcommand = {
   run: async (argv) => {
     const { options } = parseOptions({
       into: { kind: "value" },
+      list: { kind: "value" },
       name: { kind: "value" },
       owners: { kind: "value" },
       setuid: { kind: "value" },
@@ -36,6 +38,7 @@ export const unpackWorker: Subcommand = {
     if (into === undefined) throw unfit();
     return await unpackStdin({
       into,
+      list: options.list ?? null,
       name,
       owners: oneOf(["keep", "root"], owners),
       setuid: oneOf(["keep", "drop"], options.setuid ?? "keep"),
@@ -47,6 +50,25 @@ export const unpackWorker: Subcommand = {
         ...limit("maxDepth", options["max-depth"]),
       },
     });
+  },
+};
+
+/** Packs trees. */
+export const packWorker: Subcommand = {
+  name: "__pack",
+  summary: null,
+  help: "Packs trees to stdout: __pack JSON",
+  run: async ([work = ""]) => await packStdout(JSON.parse(work)),
+};
+
+/** Compares a layer with the list of its entries. */
+export const verifyWorker: Subcommand = {
+  name: "__verify",
+  summary: null,
+  help: "Compares a tree with a list: __verify DIR LIST",
+  run: async (argv) => {
+    const [root = "", list = ""] = parseOptions({}, argv).operands;
+    return await verifyTree(root, list);
   },
 };
 

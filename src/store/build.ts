@@ -6,6 +6,9 @@ import type { Manifest } from "./layer.ts";
 import { type RemoveTree, removeTree } from "./remove.ts";
 import { makeWorkDir } from "./work.ts";
 
+/** The name of the list of entries beside a layer's tree. */
+export const LIST = "entries.gz";
+
 /** What `BuildTree` is to do. */
 export interface BuildJob {
   /** The archive's path. */
@@ -14,6 +17,8 @@ export interface BuildJob {
   readonly tree: string;
   /** The empty directory within it that the archive belongs in. */
   readonly at: string;
+  /** The empty file that the list of entries belongs in (`EntryListWriter`). */
+  readonly list: string;
   readonly onProgress: (bytesRead: number) => void;
   readonly signal: AbortSignal | undefined;
 }
@@ -21,7 +26,7 @@ export interface BuildJob {
 /** Fills a layer's tree, and says what it came to. */
 export type BuildTree = (
   job: BuildJob,
-) => Promise<{ readonly entries: number; readonly bytes: number }>;
+) => Promise<Pick<Manifest, "entries" | "bytes" | "diskBytes" | "ownersLost">>;
 
 /** The layer to make. */
 export interface BuildRequest {
@@ -50,15 +55,19 @@ export async function buildLayer(
   try {
     const tree = `${work.dir}/tree`;
     const at = makeParents(tree, path);
-    const { entries, bytes } = await build({ archive: archive.path, tree, at, onProgress, signal });
+    const list = `${work.dir}/${LIST}`;
+    Deno.writeTextFileSync(list, "");
+    const built = await build({ archive: archive.path, tree, at, list, onProgress, signal });
     signal?.throwIfAborted();
     checkUnchanged(archive);
     const manifest: Manifest = {
       archive: { name: basename(archive.path), sha256 },
       path,
       idmap,
-      entries,
-      bytes,
+      entries: built.entries,
+      bytes: built.bytes,
+      diskBytes: built.diskBytes,
+      ownersLost: built.ownersLost,
       created: new Date().toISOString(),
     };
     Deno.writeTextFileSync(`${work.dir}/manifest.json`, JSON.stringify(manifest, null, 2) + "\n");
@@ -78,7 +87,7 @@ export async function buildLayer(
 
 function makeParents(tree: string, path: string): string {
   let dir = tree;
-  for (const part of ["", ...path.split("/").slice(1)]) {
+  for (const part of ["", ...path.split("/").filter((it) => it !== "")]) {
     dir = part === "" ? dir : `${dir}/${part}`;
     Deno.mkdirSync(dir);
     Deno.chmodSync(dir, 0o755); // whatever the umask

@@ -2,13 +2,19 @@
 import { UsageError } from "../errors.ts";
 
 /** The directories of a store, in the order of their making. */
-const DIRECTORIES = ["layers", "tmp", "locks", "digests", "skeletons", "runs"];
+const DIRECTORIES = [
+  ...["layers", "tmp", "locks", "digests", "skeletons", "runs"],
+  ...["bases", "environments", "snapshots"],
+];
 
 /**
  * Nobody else may pass through: archives and programs inside can leave set-uid programs that would run
  * as us, or as others' sandboxes do (CVE-2021-41091).
  */
 const MODE = 0o700;
+
+/** What the I/O budget keeps beside them. */
+const BUDGET = "budget";
 
 /**
  * Makes the directories of a store, those that are not there yet. A directory that holds other things
@@ -20,6 +26,7 @@ export function makeStore(dir: string): void {
   if (isStore(dir)) return;
   Deno.mkdirSync(dir, { recursive: true, mode: 0o755 });
   const found = new Set([...Deno.readDirSync(dir)].map(({ name }) => name));
+  found.delete(BUDGET);
   const isBegun = DIRECTORIES.slice(0, found.size).every((name) => found.has(name));
   if (!isBegun && !isStore(dir)) {
     throw new UsageError(`Cannot use ${JSON.stringify(dir)} as store: it holds other files`, {

@@ -1,23 +1,12 @@
 /** Layers as they lie in the store: found, held while in use, listed. */
-import {
-  AT,
-  close,
-  closeQuietly,
-  flock,
-  isErrno,
-  LOCK,
-  O,
-  openAt,
-  setTime,
-  statFd,
-} from "../../ffi/mod.ts";
-import { isSameFile } from "./lock.ts";
-
-const DAY_MS = 86_400_000;
+import { close, isErrno } from "../../ffi/mod.ts";
+import { hold, readUse, type Use } from "./hold.ts";
 
 /** A layer that cannot be removed until this is disposed of. */
 export interface Layer extends Disposable {
   readonly key: string;
+  /** The SHA-256 of its archive. */
+  readonly sha256: string;
   /** Where it is shown in a sandbox. */
   readonly path: string;
   /** The directory that holds its tree from the root down: `<tree>/<path>` is what was unpacked. */
@@ -31,37 +20,30 @@ export interface Manifest {
   readonly idmap: string;
   readonly entries: number;
   readonly bytes: number;
+  /** About what it takes on the disk. */
+  readonly diskBytes: number;
+  /** Entries whose owner could not be held here, and became root. */
+  readonly ownersLost: number;
   /** ISO 8601. */
   readonly created: string;
 }
 
 /** A layer as `layer list` shows it. */
-export interface LayerInfo extends Manifest {
+export interface LayerInfo extends Manifest, Use {
   readonly key: string;
-  /** ISO 8601, to the day. */
-  readonly lastUsed: string;
-  readonly isInUse: boolean;
 }
 
 /** Finds a layer and holds it; null if it is not there, or on its way out. */
-export function holdLayer(dir: string, key: string, path: string): Layer | null {
-  const lock = `${dir}/${key}/lock`;
-  let fd: number;
-  try {
-    fd = openAt(AT.AT_FDCWD, lock, O.O_CLOEXEC);
-  } catch (error) {
-    if (!isErrno(error, "ENOENT")) throw error;
-    return null;
-  }
-  flock(fd, LOCK.LOCK_SH); // others lock it for a moment only: to look, or to rename
-  if (!isSameFile(fd, lock)) {
-    close(fd);
-    return null;
-  }
-  noteUse(fd);
+export function holdLayer(
+  dir: string,
+  { key, sha256, path }: { readonly key: string; readonly sha256: string; readonly path: string },
+): Layer | null {
+  const fd = hold(`${dir}/${key}`);
+  if (fd === null) return null;
   let isHeld = true;
   return {
     key,
+    sha256,
     path,
     tree: `${dir}/${key}/tree`,
     [Symbol.dispose]: () => {
@@ -75,47 +57,19 @@ export function holdLayer(dir: string, key: string, path: string): Layer | null 
 export function listLayers(dir: string): LayerInfo[] {
   const layers: LayerInfo[] = [];
   for (const { name: key } of Deno.readDirSync(dir)) {
-    try {
-      const manifest: Manifest = JSON.parse(Deno.readTextFileSync(`${dir}/${key}/manifest.json`));
-      layers.push({ ...manifest, key, ...readUse(`${dir}/${key}/lock`) });
-    } catch (error) {
-      // It was removed in the meantime.
-      if (!(error instanceof Deno.errors.NotFound) && !isErrno(error, "ENOENT")) throw error;
-    }
+    const layer = readLayer(dir, key);
+    if (layer !== null) layers.push(layer);
   }
   return layers.sort((a, b) => a.path < b.path || (a.path === b.path && a.key < b.key) ? -1 : 1);
 }
 
-/** Takes the lock of a layer that nobody uses; false if somebody does. */
-export function tryLockUnused(fd: number): boolean {
+/** Describes a layer; null if it is not there any more. */
+export function readLayer(dir: string, key: string): LayerInfo | null {
   try {
-    flock(fd, LOCK.LOCK_EX | LOCK.LOCK_NB);
-    return true;
+    const manifest: Manifest = JSON.parse(Deno.readTextFileSync(`${dir}/${key}/manifest.json`));
+    return { ...manifest, key, ...readUse(`${dir}/${key}`) };
   } catch (error) {
-    if (!isErrno(error, "EAGAIN")) throw error;
-    return false;
-  }
-}
-
-function readUse(lock: string): { lastUsed: string; isInUse: boolean } {
-  const fd = openAt(AT.AT_FDCWD, lock, O.O_CLOEXEC);
-  try {
-    const lastUsed = new Date(Number(statFd(fd).mtimeNs / 1_000_000n)).toISOString();
-    return { lastUsed, isInUse: !tryLockUnused(fd) };
-  } finally {
-    close(fd);
-  }
-}
-
-/** Last use is the lock's time, written once a day at most; a store that may not be written stays. */
-function noteUse(fd: number): void {
-  const now = Date.now();
-  if (now - Number(statFd(fd).mtimeNs / 1_000_000n) < DAY_MS) return;
-  try {
-    setTime(fd, Math.floor(now / 1000), 0);
-  } catch (error) {
-    if (isErrno(error, "EROFS", "EPERM", "EACCES")) return;
-    closeQuietly(fd);
-    throw error;
+    if (!(error instanceof Deno.errors.NotFound) && !isErrno(error, "ENOENT")) throw error;
+    return null;
   }
 }

@@ -1,26 +1,34 @@
 /** The store on disk: layers, and the directories of processes at work. */
-import { AT, close, O, openAt } from "../../ffi/mod.ts";
-import { basename } from "@std/path/basename";
-import { NotFoundError, UsageError } from "../errors.ts";
+import { ArchiveError } from "../errors.ts";
 import { buildLayer, type BuildTree } from "./build.ts";
+import { Catalog } from "./catalog.ts";
 import { type ArchiveFile, DigestCache, hashArchive, readArchiveFile } from "./digest.ts";
 import { makeStore } from "./directory.ts";
 import { explainFailure } from "./failure.ts";
 import { layerKey } from "./key.ts";
-import { holdLayer, type Layer, type LayerInfo, listLayers, tryLockUnused } from "./layer.ts";
+import { holdLayer, type Layer } from "./layer.ts";
 import { Lock } from "./lock.ts";
+import { NameShelf } from "./name.ts";
 import { type RemoveTree, removeTree } from "./remove.ts";
-import { ensureTree, treePath } from "./tree.ts";
+import { TreeShelf } from "./tree.ts";
 import { makeWorkDir, sweepForeign, sweepWorkDirs, type WorkDir } from "./work.ts";
 
-/** The layer that is wanted. */
-export interface LayerRequest {
-  /** The archive's path. */
-  readonly archive: string;
+/** A layer by its content. */
+export interface LayerIdentity {
+  /** The SHA-256 of its archive. */
+  readonly sha256: string;
   /** Where it is shown: absolute, without `..` or a slash at its end. */
   readonly path: string;
   /** Which ids are mapped: layers of different mappings are different layers. */
   readonly idmap: string;
+}
+
+/** The layer that is wanted. */
+export interface LayerRequest extends Omit<LayerIdentity, "sha256"> {
+  /** The archive's path. */
+  readonly archive: string;
+  /** What its SHA-256 must be, where something says so. */
+  readonly sha256?: string;
 }
 
 /** What is being done for a layer. */
@@ -29,16 +37,27 @@ export type LayerPhase = "hash" | "wait" | "unpack";
 /** Told while a layer is made: `done` of `total` bytes of the archive. */
 export type LayerProgress = (phase: LayerPhase, done: number, total: number) => void;
 
+/** A directory that is removed when it is disposed of. */
+export type Scratch = WorkDir & AsyncDisposable;
+
 /** A store. */
-export class Store {
+export class Store implements Disposable {
   /** Its directory. */
   readonly dir: string;
+  /** Its layers, as a person sees them. */
+  readonly catalog: Catalog;
+  /** What has a name in it. */
+  readonly names: NameShelf;
   readonly #digests: DigestCache;
+  readonly #trees: TreeShelf;
   readonly #remove: RemoveTree;
 
   private constructor(dir: string, remove: RemoveTree) {
     this.dir = dir;
+    this.names = new NameShelf(dir, remove);
+    this.catalog = new Catalog(dir, this.names, remove);
     this.#digests = new DigestCache(`${dir}/digests`);
+    this.#trees = new TreeShelf(dir, remove);
     this.#remove = remove;
   }
 
@@ -66,7 +85,12 @@ export class Store {
    */
   findLayer(request: LayerRequest): Layer | null {
     const sha256 = this.#digests.get(readArchiveFile(request.archive));
-    return sha256 === null ? null : this.#hold(sha256, request);
+    return sha256 === null ? null : this.holdLayer({ ...request, sha256 });
+  }
+
+  /** Finds a layer by its content and holds it; null if it is not there. */
+  holdLayer(identity: LayerIdentity): Layer | null {
+    return holdLayer(`${this.dir}/layers`, { ...identity, key: layerKey(identity) });
   }
 
   /**
@@ -86,20 +110,22 @@ export class Store {
     const total = archive.sizeBytes;
     try {
       const sha256 = this.#digests.get(archive) ?? await this.#hash(archive, onProgress, signal);
-      const key = layerKey({ ...request, sha256 });
+      checkDigest(request, sha256);
+      const identity = { ...request, sha256 };
+      const key = layerKey(identity);
       for (;;) {
-        const ready = this.#hold(sha256, request);
+        const ready = this.holdLayer(identity);
         if (ready !== null) return ready;
         using _lock = await Lock.take(`${this.dir}/locks/${key}.lock`, {
           onWait: () => onProgress("wait", 0, total),
           signal,
         });
         // Another process may have made it while we waited.
-        const made = this.#hold(sha256, request);
+        const made = this.holdLayer(identity);
         if (made !== null) return made;
         onProgress("unpack", 0, total);
         const onBytes = (done: number) => onProgress("unpack", done, total);
-        const job = { ...request, archive, sha256, key, build, signal, onProgress: onBytes };
+        const job = { ...identity, archive, key, build, signal, onProgress: onBytes };
         await buildLayer(this.dir, job, this.#remove);
         onProgress("unpack", total, total);
       }
@@ -109,13 +135,14 @@ export class Store {
   }
 
   /**
-   * Gives the tree of this name; `build` makes it in an empty directory if it is not there.
+   * Gives the tree of this name; `build` makes it in an empty directory if it is not there. It stays
+   * until the store is disposed of.
    *
    * @throws {HostError} If it cannot be made.
    */
   async ensureTree(name: string, build: (dir: string) => void): Promise<string> {
     try {
-      return await ensureTree(this.dir, name, build, this.#remove);
+      return await this.#trees.ensure(name, build);
     } catch (error) {
       throw explainFailure(this.dir, error);
     }
@@ -123,36 +150,7 @@ export class Store {
 
   /** Tells where the tree of this name lies, or would lie. */
   treePath(name: string): string {
-    return treePath(this.dir, name);
-  }
-
-  /** Describes each layer. */
-  listLayers(): LayerInfo[] {
-    return listLayers(`${this.dir}/layers`);
-  }
-
-  /**
-   * Removes a layer.
-   *
-   * @param prefix Its key, or as much of its start as is needed.
-   * @returns Its whole key.
-   * @throws {NotFoundError} If there is none.
-   * @throws {UsageError} If several have that start, or something uses it.
-   */
-  async removeLayer(prefix: string): Promise<string> {
-    const key = this.#findKey(prefix);
-    const from = `${this.dir}/layers/${key}`;
-    try {
-      using work = makeWorkDir(`${this.dir}/tmp`, 0o755);
-      try {
-        moveUnused(from, `${work.dir}/layer`);
-      } finally {
-        await this.#remove(work.dir);
-      }
-    } catch (error) {
-      throw explainFailure(this.dir, error);
-    }
-    return key;
+    return this.#trees.path(name);
   }
 
   /**
@@ -161,23 +159,25 @@ export class Store {
    * @param parent Where, if not in the store; what our dead left there is removed first.
    * @throws {HostError} If it cannot be made.
    */
-  async openRun(parent: string | null): Promise<WorkDir & AsyncDisposable> {
+  async openRun(parent: string | null): Promise<Scratch> {
     const dir = parent ?? `${this.dir}/runs`;
     try {
       if (parent !== null) {
         Deno.mkdirSync(parent, { recursive: true, mode: 0o711 });
         await sweepForeign(parent, this.#remove);
       }
-      const work = makeWorkDir(dir, 0o700); // set-uid programs in it are for nobody else
-      return {
-        ...work,
-        [Symbol.asyncDispose]: async () => {
-          using _lock = work;
-          await this.#remove(work.dir);
-        },
-      };
+      return this.#scratch(dir); // set-uid programs in it are for nobody else
     } catch (error) {
       throw explainFailure(dir, error);
+    }
+  }
+
+  /** Makes a directory for work on the way into the store. @throws {HostError} If it cannot be. */
+  openScratch(): Scratch {
+    try {
+      return this.#scratch(`${this.dir}/tmp`);
+    } catch (error) {
+      throw explainFailure(this.dir, error);
     }
   }
 
@@ -187,8 +187,20 @@ export class Store {
     return removed + await sweepWorkDirs(`${this.dir}/tmp`, this.#remove);
   }
 
-  #hold(sha256: string, request: LayerRequest): Layer | null {
-    return holdLayer(`${this.dir}/layers`, layerKey({ ...request, sha256 }), request.path);
+  /** Lets trees go. */
+  [Symbol.dispose](): void {
+    this.#trees[Symbol.dispose]();
+  }
+
+  #scratch(parent: string): Scratch {
+    const work = makeWorkDir(parent, 0o700);
+    return {
+      ...work,
+      [Symbol.asyncDispose]: async () => {
+        using _lock = work;
+        await this.#remove(work.dir);
+      },
+    };
   }
 
   async #hash(
@@ -204,36 +216,12 @@ export class Store {
     this.#digests.set(archive, sha256);
     return sha256;
   }
-
-  #findKey(prefix: string): string {
-    const keys = [...Deno.readDirSync(`${this.dir}/layers`)].map(({ name }) => name);
-    const found = keys.filter((key) => key.startsWith(prefix));
-    if (prefix === "" || found.length === 0) {
-      throw new NotFoundError(`Cannot find layer ${JSON.stringify(prefix)}: no such layer`, {
-        remedy: "See the keys by: minisandbox layer list.",
-      });
-    }
-    if (found.length > 1) {
-      throw new UsageError(
-        `Cannot find layer ${JSON.stringify(prefix)}: ${found.length} keys start so`,
-        { remedy: "Give more of the key." },
-      );
-    }
-    return found[0]!;
-  }
 }
 
-/** Takes a layer's name from it, so that nothing can begin to use it, unless something does. */
-function moveUnused(layer: string, to: string): void {
-  const fd = openAt(AT.AT_FDCWD, `${layer}/lock`, O.O_CLOEXEC);
-  try {
-    if (!tryLockUnused(fd)) {
-      throw new UsageError(`Cannot remove layer ${basename(layer)}: it is in use`, {
-        remedy: "End the sandboxes that use it, then try again.",
-      });
-    }
-    Deno.renameSync(layer, to);
-  } finally {
-    close(fd);
-  }
+function checkDigest({ archive, sha256: wanted }: LayerRequest, sha256: string): void {
+  if (wanted === undefined || wanted === sha256) return;
+  throw new ArchiveError(
+    `Cannot use the archive ${JSON.stringify(archive)}: its SHA-256 is ${sha256}, not ${wanted}`,
+    { remedy: "It is damaged, or another one: get it again." },
+  );
 }

@@ -1,45 +1,67 @@
 /** Trees that are made once and kept by name, such as the directories of a base. */
+import { closeQuietly } from "../../ffi/mod.ts";
+import { hold } from "./hold.ts";
 import { Lock } from "./lock.ts";
 import type { RemoveTree } from "./remove.ts";
 import { makeWorkDir } from "./work.ts";
 
-/**
- * Gives the tree of this name, made by `build` in an empty directory if it is not there: it is whole
- * or absent, and made by one process while others wait.
- *
- * @param store The store's directory.
- */
-export async function ensureTree(
-  store: string,
-  name: string,
-  build: (dir: string) => void,
-  remove: RemoveTree,
-): Promise<string> {
-  const path = treePath(store, name);
-  if (exists(path)) return path;
-  using _lock = await Lock.take(`${store}/locks/${name}.lock`);
-  if (exists(path)) return path;
-  using work = makeWorkDir(`${store}/tmp`, 0o755);
-  try {
-    build(work.dir);
-    Deno.renameSync(work.dir, path);
-  } catch (error) {
-    await remove(work.dir);
-    throw error;
+/** The trees of a store; those that were given stay until this is disposed of. */
+export class TreeShelf implements Disposable {
+  readonly #store: string;
+  readonly #remove: RemoveTree;
+  readonly #held = new Map<string, number>();
+
+  /** @param store The store's directory. */
+  constructor(store: string, remove: RemoveTree) {
+    this.#store = store;
+    this.#remove = remove;
   }
-  return path;
-}
 
-/** Tells where the tree of this name lies. */
-export function treePath(store: string, name: string): string {
-  return `${store}/skeletons/${name}`;
-}
+  /**
+   * Gives the tree of this name, made by `build` in an empty directory if it is not there: it is
+   * whole or absent, and made by one process while others wait.
+   */
+  async ensure(name: string, build: (dir: string) => void): Promise<string> {
+    while (!this.#hold(name)) {
+      using _lock = await Lock.take(`${this.#store}/locks/${name}.lock`);
+      if (!this.#hold(name)) await this.#make(name, build);
+    }
+    return this.path(name);
+  }
 
-function exists(path: string): boolean {
-  try {
-    return Deno.lstatSync(path).isDirectory;
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    return false;
+  /** Tells where the tree of this name lies, or would lie. */
+  path(name: string): string {
+    return `${this.#dir(name)}/tree`;
+  }
+
+  [Symbol.dispose](): void {
+    closeQuietly(...this.#held.values());
+    this.#held.clear();
+  }
+
+  #hold(name: string): boolean {
+    if (this.#held.has(name)) return true;
+    const fd = hold(this.#dir(name));
+    if (fd !== null) this.#held.set(name, fd);
+    return fd !== null;
+  }
+
+  async #make(name: string, build: (dir: string) => void): Promise<void> {
+    using work = makeWorkDir(`${this.#store}/tmp`, 0o755);
+    try {
+      Deno.mkdirSync(`${work.dir}/tree`);
+      Deno.chmodSync(`${work.dir}/tree`, 0o755); // whatever the umask
+      build(`${work.dir}/tree`);
+      Deno.writeTextFileSync(`${work.dir}/lock`, "");
+      await this.#remove(this.#dir(name)); // one without its lock is of no use
+      Deno.renameSync(work.dir, this.#dir(name));
+    } catch (error) {
+      await this.#remove(work.dir);
+      throw error;
+    }
+  }
+
+  #dir(name: string): string {
+    return `${this.#store}/skeletons/${name}`;
   }
 }

@@ -47,10 +47,10 @@ Deno.test("a layer is unpacked once, at its path, and found without work afterwa
     new Set(events.map(({ phase }) => phase)),
     new Set(["hash", "unpack", "sync", "ready"]),
   );
-  const [again] = findLayers(store, [wish], "test")!;
+  const [again] = findLayers(store, [wish], { idmap: "test" })!;
   assertEquals(again!.key, first!.key);
-  assertEquals(findLayers(store, [{ archive, path: "/opt/y" }], "test"), null);
-  assertEquals(findLayers(store, [wish], "other ids"), null);
+  assertEquals(findLayers(store, [{ archive, path: "/opt/y" }], { idmap: "test" }), null);
+  assertEquals(findLayers(store, [wish], { idmap: "other ids" }), null);
   for (const layer of [first!, again!]) layer[Symbol.dispose]();
   assertClean(store);
 });
@@ -62,7 +62,7 @@ Deno.test("finding a layer of an unchanged archive takes under a millisecond", a
   for (const layer of await ensureLayers(store, [wish], options)) layer[Symbol.dispose]();
   const times = Array.from({ length: 200 }, () => {
     const start = performance.now();
-    for (const layer of findLayers(store, [wish], "test")!) layer[Symbol.dispose]();
+    for (const layer of findLayers(store, [wish], { idmap: "test" })!) layer[Symbol.dispose]();
     return performance.now() - start;
   }).sort((a, b) => a - b);
   assert(times[100]! < 1, `median ${times[100]} ms`);
@@ -89,7 +89,7 @@ Deno.test("an archive that is changed is another layer, and one that is changed 
     },
   });
   assertStringIncludes((await assertRejects(() => changing, ArchiveError)).message, "it changed");
-  assertEquals(store.listLayers().length, 2);
+  assertEquals(store.catalog.list().length, 2);
   assertClean(store);
 });
 
@@ -103,7 +103,7 @@ Deno.test("bad archives and paths leave nothing in the store", async () => {
   ) => {
     const ensured = ensureLayers(store, [{ archive: file, path }], options);
     assert(!(await assertRejects(() => ensured, error)).message.includes("\n"));
-    assertEquals(store.listLayers(), []);
+    assertEquals(store.catalog.list(), []);
     assertClean(store);
   };
   const bad = `${temp.path}/bad.tar.gz`;
@@ -144,7 +144,7 @@ Deno.test("a build that fails or is aborted leaves nothing", async () => {
     },
   });
   await assertRejects(() => aborted, DOMException);
-  assertEquals(store.listLayers(), []);
+  assertEquals(store.catalog.list(), []);
   assertClean(store);
 });
 
@@ -152,15 +152,15 @@ Deno.test("a layer in use cannot be removed, then it can, by the start of its ke
   using temp = tempDir();
   const { store, archive, wish } = prepare(temp.path);
   const [layer] = await ensureLayers(store, [wish], options);
-  const [info] = store.listLayers();
+  const [info] = store.catalog.list();
   assertEquals([info!.path, info!.entries, info!.bytes, info!.isInUse], ["/opt/x", 2, 6, true]);
   assertEquals(info!.archive.name, archive.split("/").at(-1));
-  await assertRejects(() => store.removeLayer(layer!.key), UsageError, "it is in use");
+  await assertRejects(() => store.catalog.remove(layer!.key), UsageError, "it is in use");
   layer![Symbol.dispose]();
-  assertEquals(store.listLayers()[0]!.isInUse, false);
-  await assertRejects(() => store.removeLayer("nothing"), NotFoundError);
-  assertEquals(await store.removeLayer(layer!.key.slice(0, 6)), layer!.key);
-  assertEquals(store.listLayers(), []);
+  assertEquals(store.catalog.list()[0]!.isInUse, false);
+  await assertRejects(() => store.catalog.remove("nothing"), NotFoundError);
+  assertEquals(await store.catalog.remove(layer!.key.slice(0, 6)), layer!.key);
+  assertEquals(store.catalog.list(), []);
   assertClean(store);
 });
 
@@ -224,7 +224,10 @@ Deno.test("a store whose making was interrupted is made whole", () => {
   Deno.mkdirSync(`${temp.path}/store/layers`, { recursive: true });
   Deno.mkdirSync(`${temp.path}/store/tmp`);
   const { dir } = Store.open(`${temp.path}/store`);
-  assertEquals(names(dir), ["digests", "layers", "locks", "runs", "skeletons", "tmp"]);
+  assertEquals(names(dir), [
+    ...["bases", "digests", "environments", "layers", "locks", "runs", "skeletons", "snapshots"],
+    "tmp",
+  ]);
   assertEquals(Deno.lstatSync(`${dir}/runs`).mode! & 0o777, 0o700);
 });
 
@@ -254,12 +257,12 @@ Deno.test("a process that is killed while it unpacks leaves nothing after the ne
   while (!(await reader.read()).done);
   await child.stderr.cancel();
   await child.status;
-  assertEquals(store.listLayers(), []);
+  assertEquals(store.catalog.list(), []);
   await store.sweep();
   assertEquals(names(`${store.dir}/tmp`), []);
   const { success } = await start(store.dir, archive).output();
   assert(success);
-  assertEquals(store.listLayers()[0]!.entries, 5000);
+  assertEquals(store.catalog.list()[0]!.entries, 5000);
   assertClean(store);
 });
 

@@ -21,6 +21,7 @@ import { HostError, NotFoundError, UsageError } from "../errors.ts";
 import type { Store } from "../store/mod.ts";
 
 import type { SandboxSpec } from "./spec.ts";
+import type { ReadRootFile } from "./user.ts";
 
 /** The bottom of a sandbox: its lowers at `/`, parts of its own, and what is only shown. */
 export interface Base {
@@ -29,8 +30,8 @@ export interface Base {
   /** Overlays below the root. */
   readonly parts: readonly Part[];
   readonly binds: readonly Bind[];
-  /** The directory in which users are looked up; null for a base host. */
-  readonly users: string | null;
+  /** Reads the files in which users are looked up; null for a base host. */
+  readonly users: ReadRootFile | null;
 }
 
 /** Called when a tree is made for the first time, which may take seconds. */
@@ -98,7 +99,7 @@ async function directoryBase(
     root: [plain(site), ...await overForeign(ground, path, onFirst)],
     parts: [],
     binds: [],
-    users: path,
+    users: (file) => readFileBeneath(path, file),
   };
 }
 
@@ -122,7 +123,8 @@ async function overForeign(
   return [plain(skeleton), plain(path)];
 }
 
-async function siteTree(
+/** Gives what lies above a base: the files that differ from sandbox to sandbox. */
+export async function siteTree(
   trees: Trees,
   { hostname, network }: Pick<SandboxSpec, "hostname" | "network">,
   gitconfig: string | null,

@@ -20,7 +20,7 @@ export function joinLayout(
   const { diskBytes, inodes } = spec.limits;
   const root: Part = { target: "/", lowers: base.root };
   const parts = [root, ...base.parts].map((part) => {
-    const own = layers.filter(({ path }) => ownerOf(path, base) === part.target);
+    const own = layers.filter((layer) => liesIn(layer, part.target, base));
     const lowers = own.map((layer): Lower => ({
       path: part.target === "/" ? layer.tree : layer.tree + part.target,
       isIdMapped: false,
@@ -75,6 +75,21 @@ function makeOwned(path: string, identity: Identity): void {
 
 function own(path: string, { kind, uids, gids }: Identity): void {
   if (kind === "root") Deno.chownSync(path, uids[0]!.outside, gids[0]!.outside);
+}
+
+/** A layer at the root is cut up: each part gets what it has there. */
+function liesIn({ path, tree }: Layer, target: string, base: Base): boolean {
+  if (ownerOf(path, base) === target) return true;
+  return path === "/" && isDirectory(tree + target);
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return Deno.lstatSync(path).isDirectory;
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    return false;
+  }
 }
 
 /** The part that holds a path: the deepest whose target lies above it. */

@@ -14,11 +14,14 @@ import {
   standingOf,
   toMapText,
 } from "../sandbox/mod.ts";
-import { namedTrees, prepareBase } from "./base.ts";
+import { namedTrees } from "./base.ts";
+import { findLayers } from "./layer.ts";
 import { joinLayout } from "./layout.ts";
+import { openBase } from "./named_base.ts";
 import type { Node } from "./node.ts";
 import { toProgram } from "./program.ts";
 import { checkSpec, type SandboxSpec } from "./spec.ts";
+import { holdSnapshot } from "./snapshot.ts";
 import { findUser } from "./user.ts";
 
 /** Steps that are done together. */
@@ -37,17 +40,20 @@ export async function planRun(node: Node, spec: SandboxSpec): Promise<PlanSectio
   const { host, store } = node;
   const { uids, gids, kind } = host.identity;
   const standing = standingOf(host.identity);
-  const base = await prepareBase(
-    { host, trees: namedTrees(store, host), mapsIds: () => kind === "root" },
-    spec,
-  );
+  const ground = { host, trees: namedTrees(store, host), mapsIds: () => kind === "root" };
+  using base = await openBase({ store, ground, idmap: node.idmap }, spec);
   const user = findUser(base.users, spec.user, host);
-  const layers = spec.layers.map(({ archive, path }) => {
-    const request = { archive, path, idmap: node.idmap };
-    using found = store.findLayer(request);
-    const tree = found?.tree ?? `<${archive}, to be unpacked>`;
-    return { key: "", path, tree, [Symbol.dispose]: () => {} };
+  const layers = spec.layers.map((layer) => {
+    const [found] = findLayers(store, [layer], { idmap: node.idmap }) ?? [];
+    found?.[Symbol.dispose]();
+    const tree = found?.tree ?? `<${layer.archive}, to be unpacked>`;
+    return { key: "", sha256: "", path: layer.path, tree, [Symbol.dispose]: () => {} };
   });
+  for (const name of spec.from) {
+    using found = name.includes("/") ? null : holdSnapshot(store, name, node.idmap);
+    const tree = found?.tree ?? `<${name}, to be unpacked>`;
+    layers.push({ key: "", sha256: "", path: "/", tree, [Symbol.dispose]: () => {} });
+  }
   const layout = joinLayout(spec, base, layers, `${store.dir}/runs/ID`);
   const program = toProgram(spec, user);
   const maps = { uids: toMapText(nestedExtents(uids)), gids: toMapText(nestedExtents(gids)) };

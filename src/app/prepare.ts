@@ -1,13 +1,14 @@
 /** Use case: what sandboxes of one spec share, made once, and what each has for itself. */
 import type { Layout, Program } from "../sandbox/mod.ts";
 import type { Layer } from "../store/mod.ts";
-import { type Base, prepareBase } from "./base.ts";
+import { type HeldBase, openBase } from "./named_base.ts";
 import { ensureLayers, findLayers, type LayerEvent } from "./layer.ts";
 import { joinLayout, makeUpper } from "./layout.ts";
 import type { Node } from "./node.ts";
 import type { Phases } from "./outcome.ts";
 import { toProgram } from "./program.ts";
 import type { SandboxSpec } from "./spec.ts";
+import { openKept } from "./snapshot.ts";
 import { findUser, type User } from "./user.ts";
 
 /** What the caller decides, and hears of meanwhile. */
@@ -21,7 +22,7 @@ export interface PrepareOptions {
 
 /** What all sandboxes of a spec share; layers are held until it is disposed of. */
 export interface Prepared extends Disposable {
-  readonly base: Base;
+  readonly base: HeldBase;
   readonly user: User;
   readonly program: Program;
   readonly layers: readonly Layer[];
@@ -38,22 +39,21 @@ export async function prepare(
   { phases, signal, onLayer, onNote }: PrepareOptions,
 ): Promise<Prepared> {
   const { host, store, idmap, unpack, budget } = node;
-  const base = await prepareBase(node.ground, spec, onNote);
+  using held = new DisposableStack();
+  const base = held.use(await openBase(node, spec, onNote));
   const user = findUser(base.users, spec.user, host);
   const program = toProgram(spec, user);
   phases.end("base");
 
   const wishes = spec.layers;
-  const layers = findLayers(store, wishes, idmap) ?? await ensureLayers(store, wishes, {
-    idmap,
-    unpack,
-    budget,
-    signal,
-    ...(onLayer === undefined ? {} : { onEvent: onLayer }),
-  });
+  const common = { idmap, unpack, budget, signal };
+  const options = onLayer === undefined ? common : { ...common, onEvent: onLayer };
+  const layers = findLayers(store, wishes, options) ?? await ensureLayers(store, wishes, options);
+  for (const layer of layers) held.use(layer);
+  for (const name of spec.from) layers.push(held.use(await openKept(store, name, options)));
   phases.end("unpack");
-  const release = () => layers.forEach((layer) => layer[Symbol.dispose]());
-  return { base, user, program, layers, [Symbol.dispose]: release };
+  const kept = held.move();
+  return { base, user, program, layers, [Symbol.dispose]: () => kept.dispose() };
 }
 
 /** What one sandbox is built from; its own directories are removed with it. */

@@ -9,6 +9,8 @@ import { connect, disconnect, limitOutput, type Wires, type Wiring } from "./wir
 
 /** What the caller decides, and hears of while a run goes on. */
 export interface RunOptions extends PrepareOptions {
+  /** Where to keep what was written: a name, or a directory, which holds a slash. */
+  readonly keep?: string | null;
   readonly wiring: Wiring;
   /** Called with the started command: its streams are to be read from then on. */
   readonly onStart: (command: RunningCommand) => void;
@@ -28,7 +30,8 @@ export interface RunningCommand {
  */
 export async function run(node: Node, spec: SandboxSpec, options: RunOptions): Promise<RunReport> {
   checkSpec(spec);
-  const { phases } = options;
+  const { phases, keep = null } = options;
+  if (keep !== null) (await import("./keep.ts")).checkKeep(node, spec, keep);
   await node.store.sweep();
   phases.end("store");
   node.startEngine();
@@ -43,7 +46,7 @@ async function prepareAndRun(
   spec: SandboxSpec,
   options: RunOptions,
 ): Promise<RunReport> {
-  const { phases, signal } = options;
+  const { phases, signal, keep = null, onNote = () => {} } = options;
   const { engine } = node;
   using prepared = await prepare(node, spec, options);
   signal.throwIfAborted();
@@ -54,11 +57,18 @@ async function prepareAndRun(
   const { program, user } = prepared;
   const sandbox = engine.create(place.layout, user, place.lockFd);
   phases.end("create");
+  let report: RunReport;
   try {
-    return await runIn(sandbox, program, spec, options);
+    report = await runIn(sandbox, program, spec, options);
   } finally {
     await sandbox.close();
   }
+  if (keep !== null) {
+    const { keepUpper } = await import("./keep.ts");
+    await keepUpper(node, spec, { layout: place.layout, place: keep, onNote, signal });
+    phases.end("keep");
+  }
+  return report;
 }
 
 async function runIn(

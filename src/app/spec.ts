@@ -12,10 +12,12 @@ export { CAPABILITIES, type Capability, type Hardening } from "../sandbox/mod.ts
 
 /** A sandbox as it is asked for; the same whether by options or as JSON. */
 export interface SandboxSpec {
-  /** `host`, or the directory of a root file system. */
+  /** `host`, the directory of a root file system, or the name of an imported one. */
   readonly base: string;
   /** Archives, and where each is shown. */
-  readonly layers: readonly { readonly archive: string; readonly path: string }[];
+  readonly layers: readonly LayerSpec[];
+  /** Snapshots that lie on top of all layers, the last one topmost. */
+  readonly from: readonly string[];
   /** Paths of the host that are shown as they are. */
   readonly binds: readonly BindSpec[];
   /** Variables beside, or in place of, the fixed ones. */
@@ -32,6 +34,13 @@ export interface SandboxSpec {
   readonly hardening: Hardening;
   /** What is executed; empty where a sandbox is made without a command. */
   readonly command: readonly string[];
+}
+
+/** An archive by its path, by its SHA-256 where it is in the store, or by both. */
+export interface LayerSpec {
+  readonly archive?: string;
+  readonly sha256?: string;
+  readonly path: string;
 }
 
 /** A path of the host that is shown as it is. */
@@ -60,6 +69,7 @@ export interface LimitsSpec extends Limits {
 export const DEFAULT_SPEC: SandboxSpec = {
   base: "host",
   layers: [],
+  from: [],
   binds: [],
   env: {},
   workdir: "/",
@@ -87,7 +97,7 @@ const TIMEOUT_MAX_MS = 2 ** 31 - 1;
 export function checkSpec(spec: SandboxSpec): void {
   const { base, binds, env, workdir, user, hostname, timeoutMs, command } = spec;
   checkLimits(spec);
-  if (base !== "host") checkPath("base", base);
+  if (base.includes("/")) checkPath("base", base);
   checkPath("workdir", workdir);
   for (const { source, target } of binds) {
     checkPath("bind source", source);

@@ -1,7 +1,8 @@
 /** A spec as JSON: its schema, and its parsing with messages that name the field. */
 import * as z from "zod/mini";
-import { messageOf, UsageError } from "../errors.ts";
+import { given, parseJson } from "./json.ts";
 import { CAPABILITIES } from "../sandbox/mod.ts";
+import { DEFAULT_WISH, type SpecWish } from "./settle.ts";
 import { DEFAULT_SPEC, type SandboxSpec } from "./spec.ts";
 
 const upper = z.discriminatedUnion("kind", [
@@ -36,10 +37,22 @@ const hardening = z.strictObject({
   allowsNesting: z.optional(z.boolean()),
 });
 
+/** The schema of a layer: an archive by its path, its SHA-256, or both. */
+export const layerSchema = z.strictObject({
+  archive: z.optional(z.string()),
+  sha256: z.optional(z.string().check(z.regex(/^[0-9a-f]{64}$/, "no SHA-256 in hexadecimal"))),
+  path: z.string(),
+}).check(z.refine(
+  ({ archive, sha256 }) => archive !== undefined || sha256 !== undefined,
+  "archive or sha256 must be given",
+));
+
 /** The schema of a spec; every field may be left out. */
 export const specSchema = z.strictObject({
+  environment: z.optional(z.string()),
   base: z.optional(z.string()),
-  layers: z.optional(z.array(z.strictObject({ archive: z.string(), path: z.string() }))),
+  layers: z.optional(z.array(layerSchema)),
+  from: z.optional(z.array(z.string())),
   binds: z.optional(z.array(z.strictObject({
     source: z.string(),
     target: z.string(),
@@ -63,38 +76,18 @@ export const specSchema = z.strictObject({
  * @param name Where the text comes from, for messages.
  * @throws {UsageError} If it is no JSON, or a field is unknown or of the wrong kind.
  */
-export function parseSpec(text: string, name: string): SandboxSpec {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new UsageError(`Cannot read the spec "${name}": ${messageOf(error)}`, {
-      remedy: "It must be one JSON object.",
-    });
-  }
-  const parsed = z.safeParse(specSchema, value);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    const path = issue!.path.length === 0 ? "" : `${issue!.path.map(String).join(".")}: `;
-    throw new UsageError(`Cannot read the spec "${name}": ${path}${issue!.message}`, {
-      remedy: "See its fields by: minisandbox run --help.",
-    });
-  }
-  const { binds = [], upper: where, limits: most = {}, hardening: more = {}, ...rest } =
-    parsed.data;
+export function parseSpec(text: string, name: string): SpecWish {
+  const { layers = [], binds = [], upper: where, limits: most, hardening: more, ...rest } =
+    parseJson(specSchema, text, { what: `the spec "${name}"`, help: "run" });
   return {
-    ...DEFAULT_SPEC,
+    ...DEFAULT_WISH,
     ...given(rest),
+    layers: layers.map(given) as SpecWish["layers"],
     binds: binds.map((bind) => ({ ...bind, writable: bind.writable ?? false })),
     upper: toUpper(where),
-    limits: { ...DEFAULT_SPEC.limits, ...given(most) },
-    hardening: { ...DEFAULT_SPEC.hardening, ...given(more) },
+    limits: { ...DEFAULT_SPEC.limits, ...given(most ?? {}) },
+    hardening: { ...DEFAULT_SPEC.hardening, ...given(more ?? {}) },
   };
-}
-
-function given<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  const known = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(known) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }
 
 function toUpper(where: z.infer<typeof upper> | undefined): SandboxSpec["upper"] {

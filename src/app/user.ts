@@ -1,6 +1,6 @@
 /** The user that a command runs as, looked up inside. */
 import { HostError, UsageError } from "../errors.ts";
-import { generatedEtc, type Host, isMapped, readFileBeneath } from "../sandbox/mod.ts";
+import { generatedEtc, type Host, isMapped } from "../sandbox/mod.ts";
 
 /** A user inside. */
 export interface User {
@@ -11,14 +11,21 @@ export interface User {
   readonly home: string;
 }
 
+/** Reads a file of a root, such as `etc/passwd`; null if it is not there. */
+export type ReadRootFile = (path: string) => string | null;
+
 /**
  * Looks a user up by name or id in the passwd and group files of a root.
  *
- * @param root The root's directory; null for a base host, whose files are always the same.
+ * @param root Reads the root's files; null for a base host, whose files are always the same.
  * @throws {UsageError} If there is no such name.
  * @throws {HostError} If the id does not exist for this caller.
  */
-export function findUser(root: string | null, wanted: string | number, host: Host): User {
+export function findUser(
+  root: ReadRootFile | null,
+  wanted: string | number,
+  host: Host,
+): User {
   const user = lookUp(root, wanted);
   const { identity } = host;
   const isHeld = identity.kind === "single" ||
@@ -29,7 +36,7 @@ export function findUser(root: string | null, wanted: string | number, host: Hos
   });
 }
 
-function lookUp(root: string | null, wanted: string | number): User {
+function lookUp(root: ReadRootFile | null, wanted: string | number): User {
   if (wanted === 0 || wanted === "root") return { uid: 0, gid: 0, groups: [], home: "/root" };
   const rows = readRows(root, "etc/passwd");
   const isId = typeof wanted === "number" || /^\d+$/.test(wanted);
@@ -47,9 +54,7 @@ function lookUp(root: string | null, wanted: string | number): User {
   return { uid: Number(uid), gid: Number(gid), groups, home: home || "/" };
 }
 
-function readRows(root: string | null, path: "etc/passwd" | "etc/group"): string[][] {
-  const text = root === null
-    ? generatedEtc()[path.slice("etc/".length)]!
-    : readFileBeneath(root, path) ?? "";
+function readRows(root: ReadRootFile | null, path: "etc/passwd" | "etc/group"): string[][] {
+  const text = root === null ? generatedEtc()[path.slice("etc/".length)]! : root(path) ?? "";
   return text.split("\n").filter((line) => line !== "").map((line) => line.split(":"));
 }

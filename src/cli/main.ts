@@ -8,9 +8,15 @@ import type { Subcommand } from "./subcommand.ts";
 const SUBCOMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
   run: async () => (await import("./run.ts")).runCommand,
   layer: async () => (await import("./layer.ts")).layerCommand,
+  base: async () => (await import("./base.ts")).baseCommand,
+  environment: async () => (await import("./environment.ts")).environmentCommand,
+  snapshot: async () => (await import("./snapshot.ts")).snapshotCommand,
+  store: async () => (await import("./store.ts")).storeCommand,
   doctor: async () => (await import("./doctor.ts")).doctorCommand,
   bench: async () => (await import("./bench.ts")).benchCommand,
   __unpack: async () => (await import("./worker.ts")).unpackWorker,
+  __pack: async () => (await import("./worker.ts")).packWorker,
+  __verify: async () => (await import("./worker.ts")).verifyWorker,
   __remove: async () => (await import("./worker.ts")).removeWorker,
 };
 
@@ -60,7 +66,7 @@ async function dispatch([name, ...rest]: readonly string[]): Promise<number> {
 async function overview(): Promise<string> {
   const commands = await Promise.all(Object.values(SUBCOMMANDS).map((load) => load()));
   const lines = commands.filter(({ summary }) => summary !== null).map(({ name, summary }) =>
-    `  ${name.padEnd(8)} ${summary}`
+    `  ${name.padEnd(11)} ${summary}`
   );
   return `Usage: minisandbox COMMAND [OPTION]...
 

@@ -2,6 +2,7 @@
 import { Node } from "../app/node.ts";
 import { type Outcome, Phases, type RunReport } from "../app/outcome.ts";
 import { run } from "../app/run.ts";
+import { settleSpec } from "../app/settle.ts";
 import { messageOf, MinisandboxError } from "../errors.ts";
 import { OutcomeFile } from "./outcome_file.ts";
 import { onStderr, Progress } from "./progress.ts";
@@ -18,8 +19,14 @@ host is as before.
 What is in the sandbox:
   -l, --layer ARCHIVE:PATH     show an archive (tar, plain or gzip) at PATH; unpacked once, shared by
                                all sandboxes; may be repeated
-  -b, --base host|DIR          what lies below: the host's /usr with a generated /etc, or the root
-                               file system in DIR [host]
+  -b, --base host|NAME|DIR     what lies below: the host's /usr with a generated /etc, an imported
+                               base, or the root file system in DIR, with a slash in it [host]
+      --environment NAME       an imported environment: a base, layers, variables and a workdir;
+                               options are added, or stand for what it says
+      --from NAME|FILE         put what another run kept on top; may be repeated
+      --keep NAME|DIR          keep what is written when it has ended, however: as snapshot NAME, or
+                               in DIR/root.tar.gz (DIR has a slash in it); not what lies in /tmp,
+                               /run and /dev
       --bind SRC:DST[:ro|rw]   show a path of the host, read-only unless said; may be repeated
       --upper disk|tmpfs[:SIZE]  where what is written is kept [disk]
       --upper-dir DIR          where on disk [in the store]
@@ -67,7 +74,7 @@ Other:
       --quiet                  show no progress
       --help                   print this
 
-The fields of a spec: base, layers [{archive, path}], binds [{source, target, writable}], env {K: V},
+The fields of a spec: environment, base, layers [{archive, sha256, path}], from, binds [{source, target, writable}], env {K: V},
 workdir, network, user, hostname, timeoutMs, upper {kind: disk, dir} or {kind: tmpfs, sizeBytes},
 limits {memoryBytes, swapBytes, cpus, cpuWeight, pids, diskBytes, inodes, tmpBytes, shmBytes, openFiles,
 fileBytes, cpuTimeMs, outputBytes}, command [..].
@@ -114,13 +121,14 @@ async function runLine(line: RunLine, phases: Phases): Promise<RunReport> {
   using relay = new Relay(line.isTerminal);
   using progress = new Progress(onStderr(line.isQuiet));
   using node = new Node(line.store, line);
-  const report = await run(node, line.spec, {
+  const report = await run(node, settleSpec(node.store, line.wish), {
     phases,
     wiring: {
       hasStdin: line.isInteractive,
       terminal: line.isTerminal ? windowSize() : null,
     },
     signal: relay.signal,
+    keep: line.keep,
     onLayer: progress.show,
     onNote: progress.note,
     onStart: (command) => relay.start(command),

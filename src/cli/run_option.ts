@@ -1,6 +1,7 @@
 /** The options of `run`, turned into a spec. */
 import { resolve } from "@std/path/resolve";
-import { DEFAULT_SPEC, type SandboxSpec, type UpperSpec } from "../app/spec.ts";
+import { DEFAULT_WISH, type SpecWish } from "../app/settle.ts";
+import type { SandboxSpec, UpperSpec } from "../app/spec.ts";
 import { messageOf, NotFoundError, UsageError } from "../errors.ts";
 import { type BudgetMode, parseBudget } from "./budget_option.ts";
 import { applyHardening, HARDEN_OPTIONS } from "./harden_option.ts";
@@ -12,6 +13,8 @@ import { parseSize } from "./size.ts";
 /** What `run` takes. */
 const RUN_OPTIONS = {
   layer: { kind: "list", alias: "l" },
+  environment: { kind: "value" },
+  from: { kind: "list" },
   base: { kind: "value", alias: "b" },
   workdir: { kind: "value", alias: "w" },
   env: { kind: "list", alias: "e" },
@@ -27,6 +30,7 @@ const RUN_OPTIONS = {
   interactive: { kind: "flag", alias: "i" },
   ...LIMIT_OPTIONS,
   ...HARDEN_OPTIONS,
+  keep: { kind: "value" },
   spec: { kind: "value" },
   outcome: { kind: "value" },
   plan: { kind: "flag" },
@@ -39,7 +43,9 @@ type RunOptionValues = OptionValues<typeof RUN_OPTIONS>;
 
 /** A command line of `run`. */
 export interface RunLine {
-  readonly spec: SandboxSpec;
+  readonly wish: SpecWish;
+  /** Where to keep what was written: a name, or a directory. */
+  readonly keep: string | null;
   readonly isTerminal: boolean;
   readonly isInteractive: boolean;
   readonly isPlan: boolean;
@@ -71,9 +77,10 @@ export async function parseRunLine(argv: readonly string[]): Promise<RunLine> {
       { remedy: "Give the command after --, such as: minisandbox run -- ls -l." },
     );
   }
-  const file = options.spec === undefined ? DEFAULT_SPEC : await readSpec(options.spec);
+  const file = options.spec === undefined ? DEFAULT_WISH : await readSpec(options.spec);
   return {
-    spec: applyOptions(file, options, rest ?? []),
+    wish: applyOptions(file, options, rest ?? []),
+    keep: options.keep === undefined ? null : parsePlace(options.keep),
     isTerminal: options.tty,
     isInteractive: options.interactive,
     isPlan: options.plan,
@@ -85,14 +92,16 @@ export async function parseRunLine(argv: readonly string[]): Promise<RunLine> {
 }
 
 function applyOptions(
-  spec: SandboxSpec,
+  spec: SpecWish,
   options: RunOptionValues,
   command: readonly string[],
-): SandboxSpec {
+): SpecWish {
   const { base = spec.base, workdir = spec.workdir, hostname = spec.hostname } = options;
   return {
-    base: base === "host" ? base : resolve(base),
+    environment: options.environment ?? spec.environment,
+    base: base === null ? null : parsePlace(base),
     layers: [...spec.layers, ...parseLayerArguments(options.layer)],
+    from: [...spec.from, ...options.from.map(parsePlace)],
     binds: [...spec.binds, ...options.bind.map(parseBind)],
     env: { ...spec.env, ...Object.fromEntries(options.env.flatMap(parseVariable)) },
     workdir,
@@ -105,6 +114,11 @@ function applyOptions(
     hardening: applyHardening(spec.hardening, options),
     command: command.length > 0 ? command : spec.command,
   };
+}
+
+/** A name stays as it is; a path, which holds a slash, becomes absolute. */
+function parsePlace(text: string): string {
+  return text.includes("/") ? resolve(text) : text;
 }
 
 /** `SRC:DST[:ro|rw]`. */
@@ -178,7 +192,7 @@ function parseUpper(spec: UpperSpec, options: RunOptionValues): UpperSpec {
   });
 }
 
-async function readSpec(path: string): Promise<SandboxSpec> {
+async function readSpec(path: string): Promise<SpecWish> {
   let text: string;
   try {
     text = await Deno.readTextFile(path);

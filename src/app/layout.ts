@@ -1,6 +1,13 @@
 /** Joins a base, layers and wishes to the layout that the engine builds. */
 import { HostError, NotFoundError, UsageError } from "../errors.ts";
-import { fileSystemOf, type Identity, type Layout, type Lower, type Part } from "../sandbox/mod.ts";
+import {
+  fileSystemOf,
+  holdsAttributes,
+  type Identity,
+  type Layout,
+  type Lower,
+  type Part,
+} from "../sandbox/mod.ts";
 import type { Layer } from "../store/mod.ts";
 import type { Base } from "./base.ts";
 import type { BindSpec, SandboxSpec } from "./spec.ts";
@@ -61,6 +68,12 @@ export function makeUpper(dir: string, parts: readonly Part[], identity: Identit
     });
   }
   own(dir, identity);
+  if (!holdsAttributes(dir)) {
+    throw new HostError(
+      `Cannot keep what the sandbox writes in "${dir}": its file system holds no attributes of users`,
+      { remedy: "Give --upper-dir DIR on a file system that does, such as ext4 or xfs." },
+    );
+  }
   for (const kind of ["upper", "work"]) {
     makeOwned(`${dir}/${kind}`, identity);
     parts.forEach((_, i) => makeOwned(`${dir}/${kind}/${i}`, identity));

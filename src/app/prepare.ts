@@ -1,5 +1,6 @@
 /** Use case: what sandboxes of one spec share, made once, and what each has for itself. */
-import type { Layout, Program } from "../sandbox/mod.ts";
+import { HostError } from "../errors.ts";
+import { type Layout, probeMemoryXattr, type Program } from "../sandbox/mod.ts";
 import type { Layer } from "../store/mod.ts";
 import { type HeldBase, openBase } from "./named_base.ts";
 import { ensureLayers, findLayers, type LayerEvent } from "./layer.ts";
@@ -56,6 +57,16 @@ export async function prepare(
   return { base, user, program, layers, [Symbol.dispose]: () => kept.dispose() };
 }
 
+/** Without them an overlay cannot make a directory again that it has removed. */
+function mustHoldAttributes(): void {
+  const answer = probeMemoryXattr();
+  if (answer === null) return;
+  throw new HostError(
+    `Cannot keep what the sandbox writes in memory: tmpfs holds no attributes of users: ${answer}`,
+    { remedy: "It needs Linux 6.6 or newer: leave --upper tmpfs away." },
+  );
+}
+
 /** What one sandbox is built from; its own directories are removed with it. */
 export interface Place extends AsyncDisposable {
   readonly layout: Layout;
@@ -75,6 +86,7 @@ export async function openPlace(
 ): Promise<Place> {
   await using opened = new AsyncDisposableStack();
   const { upper } = spec;
+  if (upper.kind === "tmpfs") mustHoldAttributes();
   const work = opened.use(upper.kind === "disk" ? await store.openRun(upper.dir) : null);
   const layout = joinLayout(spec, base, layers, work?.dir ?? "");
   if (work !== null) makeUpper(work.dir, layout.parts, host.identity);

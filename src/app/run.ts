@@ -1,4 +1,5 @@
 /** Use case: one command in a new sandbox, from spec to outcome. */
+import { GoneError } from "../errors.ts";
 import type { Program, Sandbox, Waited } from "../sandbox/mod.ts";
 import type { Node } from "./node.ts";
 import type { Outcome, RunReport } from "./outcome.ts";
@@ -97,7 +98,7 @@ async function runIn(
     signal.throwIfAborted();
     const usage = end.reason === null ? sandbox.readUsage() : null;
     // Who succeeded was not stopped by a full disk.
-    const fullPlaces = usage === null || waited.status === 0 ? [] : sandbox.findFullPlaces();
+    const fullPlaces = usage === null || waited.status === 0 ? [] : findFullPlaces(sandbox);
     return {
       outcome: toOutcome(waited, end.reason, usage === null ? null : { usage, fullPlaces }),
       phases,
@@ -107,6 +108,16 @@ async function runIn(
   } finally {
     end.cancel();
     signal.removeEventListener("abort", end.stop);
+  }
+}
+
+/** A sandbox whose init was ended, by the host or for want of memory, has no places any more. */
+function findFullPlaces(sandbox: Sandbox): string[] {
+  try {
+    return sandbox.findFullPlaces();
+  } catch (error) {
+    if (error instanceof GoneError) return [];
+    throw error;
   }
 }
 

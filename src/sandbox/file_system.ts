@@ -1,5 +1,5 @@
 /** What kind of file system a path lies on. */
-import { MAGIC, statfs } from "../../ffi/mod.ts";
+import { AT, closeQuietly, isErrno, MAGIC, O, openAt, setXattr, statfs } from "../../ffi/mod.ts";
 
 const NAMES: Readonly<Record<number, string>> = {
   [MAGIC.OVERLAYFS_SUPER_MAGIC]: "overlay",
@@ -20,4 +20,18 @@ export function freeSpace(
 ): { readonly bytes: number; readonly files: number | null } {
   const { freeBytes, freeFiles } = statfs(path);
   return { bytes: freeBytes, files: freeFiles };
+}
+
+/** Says whether a directory can have attributes as overlays of users set them (xattr(7)). */
+export function holdsAttributes(dir: string): boolean {
+  const fd = openAt(AT.AT_FDCWD, dir, O.O_DIRECTORY | O.O_CLOEXEC);
+  try {
+    setXattr(fd, "user.minisandbox", new Uint8Array([1]));
+    return true;
+  } catch (error) {
+    if (isErrno(error, "EOPNOTSUPP", "EPERM")) return false;
+    throw error;
+  } finally {
+    closeQuietly(fd);
+  }
 }

@@ -30,7 +30,6 @@ export function unifiedSettings(controller: Controller, limits: Limits): Setting
       return [
         ...set("memory.max", memoryBytes),
         ...set("memory.swap.max", swapBytes ?? (memoryBytes === null ? null : 0)),
-        ...set("memory.oom.group", memoryBytes === null ? null : 1),
       ];
     case "pids":
       return set("pids.max", pids);

@@ -71,7 +71,7 @@ async function hostBase(
   const root = await ground.trees("root", hostRootState(tree), (dir) => makeHostRoot(dir, tree));
   const parts: Part[] = [];
   for (const path of tree.overlays) {
-    parts.push({ target: path, lowers: await overForeign(ground, path, onFirst) });
+    parts.push({ target: path, lowers: await overForeign(ground, { path, root: "" }, onFirst) });
   }
   const site = await siteTree(ground.trees, spec, null);
   return {
@@ -96,7 +96,7 @@ async function directoryBase(
   const gitconfig = readFileBeneath(path, "etc/gitconfig") ?? "";
   const site = await siteTree(ground.trees, spec, gitconfig);
   return {
-    root: [plain(site), ...await overForeign(ground, path, onFirst)],
+    root: [plain(site), ...await overForeign(ground, { path, root: path }, onFirst)],
     parts: [],
     binds: [],
     users: (file) => readFileBeneath(path, file),
@@ -107,16 +107,18 @@ async function directoryBase(
  * Gives the lowers that make a tree of other owners changeable: for root its owners are shifted into
  * the sandbox's range, where its file system can do that; else its directories are laid over it as
  * our own.
+ *
+ * @param tree Its path, and the root that it belongs to, without a slash at its end.
  */
 async function overForeign(
   { host, trees, mapsIds }: Ground,
-  path: string,
+  { path, root }: { readonly path: string; readonly root: string },
   onFirst: OnFirst,
 ): Promise<Lower[]> {
   if (host.identity.kind === "none") return [plain(path)];
   if (mapsIds(path)) return [{ path, isIdMapped: true }];
   if (host.uid !== 0 && Deno.statSync(path).uid === host.uid) return [plain(path)];
-  const skeleton = await trees("skeleton", skeletonState(path), (dir) => {
+  const skeleton = await trees("skeleton", skeletonState(path, root), (dir) => {
     onFirst(`preparing the directories of "${path}"`);
     makeSkeleton(path, dir);
   });

@@ -55,7 +55,8 @@ What it may use (a number, or none; a size such as 512M or 2G):
       --swap SIZE              swap beside that [0]; needs a cgroup
       --cpus N                 processors, such as 0.5; needs a cgroup
       --cpu-weight N           share of the processors, 1 to 10000; needs a cgroup
-      --pids N                 processes: of the sandbox by a cgroup, else of each user [4096]
+      --pids N                 processes: of the sandbox by a cgroup, else of each user
+                               [4096 of each user]
       --disk SIZE, --inodes N  what is written, with --upper tmpfs
       --tmp-size SIZE          /tmp [2G]
       --shm-size SIZE          /dev/shm [512M]

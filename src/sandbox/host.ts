@@ -76,7 +76,7 @@ export function readIdentityFacts(): IdentityFacts {
     subuid: readOptional("/etc/subuid"),
     subgid: readOptional("/etc/subgid"),
     uidMap: readProc("self/uid_map"),
-    hasNewuidmap: isOnPath("newuidmap") && isOnPath("newgidmap"),
+    hasNewuidmap: findOnPath("newuidmap") !== null && findOnPath("newgidmap") !== null,
   };
 }
 
@@ -135,10 +135,9 @@ function findUserName(uid: number): string | null {
   return Deno.env.get("USER") ?? null;
 }
 
-/** Says whether a program is in one of the directories of PATH, or where it usually lies. */
-export function isOnPath(name: string): boolean {
-  const path = `${Deno.env.get("PATH") ?? ""}:/usr/bin:/bin`;
-  return findProgram(name, path.split(":")) !== null;
+/** Finds a program in the directories of PATH, or where programs usually lie. */
+export function findOnPath(name: string): string | null {
+  return findProgram(name, `${Deno.env.get("PATH") ?? ""}:/usr/bin:/bin`.split(":"));
 }
 
 /** Finds a program in the first of these directories that has it; null if none does. */

@@ -10,7 +10,7 @@ export interface Limits {
   readonly cpus: number | null;
   /** Share of the processors against others, 1 to 10000, of which 100 is usual: a cgroup. */
   readonly cpuWeight: number | null;
-  /** Processes and threads: a cgroup where there is one, else of each user (RLIMIT_NPROC). */
+  /** Processes and threads: a cgroup where there is one, else, and usually, of each user (RLIMIT_NPROC). */
   readonly pids: number | null;
   /** Open files of each process (RLIMIT_NOFILE). */
   readonly openFiles: number | null;

@@ -1,6 +1,11 @@
 /** Writes the id maps of the holder: by ourselves, or through newuidmap(1). */
+import { closeQuietly, Memory, O, openAt, pipe, read, wait } from "../../ffi/mod.ts";
 import { HostError, messageOf } from "../errors.ts";
+import { carryOut } from "./carry_out.ts";
+import { findOnPath } from "./host.ts";
 import { type Identity, type IdExtent, toMapText } from "./identity.ts";
+import { cleanUp, CWD, setStdio } from "./process_step.ts";
+import { fd, step } from "./step.ts";
 
 /**
  * Maps the ids of the holder's user namespace.
@@ -8,11 +13,7 @@ import { type Identity, type IdExtent, toMapText } from "./identity.ts";
  * @throws {HostError} If the kernel or newuidmap refuses.
  */
 export function writeHolderMaps(pid: number, { kind, uids, gids }: Identity): void {
-  if (kind === "subordinate") {
-    runMapper("newuidmap", pid, uids);
-    runMapper("newgidmap", pid, gids);
-    return;
-  }
+  if (kind === "subordinate") return runMappers(pid, { uids, gids });
   try {
     if (kind === "single") Deno.writeTextFileSync(`/proc/${pid}/setgroups`, "deny");
     Deno.writeTextFileSync(`/proc/${pid}/uid_map`, toMapText(uids));
@@ -25,18 +26,60 @@ export function writeHolderMaps(pid: number, { kind, uids, gids }: Identity): vo
   }
 }
 
-function runMapper(program: "newuidmap" | "newgidmap", pid: number, extents: readonly IdExtent[]) {
-  const args = extents.flatMap(({ inside, outside, count }) => [inside, outside, count]);
-  const { success, stderr } = new Deno.Command(program, {
-    args: [pid, ...args].map(String),
-    stdin: "null",
-    stdout: "null",
-    stderr: "piped",
-  }).outputSync();
-  if (success) return;
-  const file = program === "newuidmap" ? "/etc/subuid" : "/etc/subgid";
-  throw new HostError(
-    `Cannot map subordinate ids: ${program}: ${new TextDecoder().decode(stderr).trim()}`,
-    { remedy: `Check the entry of this user in ${file}, or remove it to go without.` },
+type Mapper = "newuidmap" | "newgidmap";
+
+/** Runs both mappers at the same time: one after the other they take 5 ms. */
+function runMappers(pid: number, { uids, gids }: Pick<Identity, "uids" | "gids">): void {
+  using memory = new Memory(32 * 1024);
+  const started = [
+    startMapper("newuidmap", [pid, ...toNumbers(uids)], memory),
+    startMapper("newgidmap", [pid, ...toNumbers(gids)], memory),
+  ];
+  for (const finish of started) finish();
+}
+
+function toNumbers(extents: readonly IdExtent[]): number[] {
+  return extents.flatMap(({ inside, outside, count }) => [inside, outside, count]);
+}
+
+/** Gives what waits for its end. */
+function startMapper(mapper: Mapper, numbers: readonly number[], memory: Memory): () => void {
+  const path = findOnPath(mapper) ?? mapper;
+  const nothing = openAt(CWD, "/dev/null", O.O_RDWR | O.O_CLOEXEC);
+  const said = pipe(O.O_CLOEXEC);
+  const fds = { nothing, said: said.writer };
+  const running = carryOut(
+    [
+      ...setStdio(fd("nothing"), fd("nothing"), fd("said")),
+      ...cleanUp(),
+      step(`execute ${mapper}`, "execve", [
+        path,
+        { vector: [mapper, ...numbers.map(String)] },
+        { vector: ["PATH=/usr/sbin:/usr/bin:/sbin:/bin"] },
+      ]),
+    ],
+    { memory, fds },
   );
+  closeQuietly(nothing, said.writer);
+  return () => {
+    const text = readAll(said.reader);
+    const { status } = wait(running.child.pid);
+    closeQuietly(said.reader, running.child.pidfd);
+    if (status === 0 && running.refusal() === null) return;
+    const file = mapper === "newuidmap" ? "/etc/subuid" : "/etc/subgid";
+    const why = running.refusal()?.error.message ?? text.trim();
+    throw new HostError(`Cannot map subordinate ids: ${mapper}: ${why}`, {
+      remedy: `Check the entry of this user in ${file}, or remove it to go without.`,
+    });
+  };
+}
+
+function readAll(fd: number): string {
+  const decoder = new TextDecoder();
+  const chunk = new Uint8Array(1024);
+  let text = "";
+  for (let count = read(fd, chunk); count > 0; count = read(fd, chunk)) {
+    text += decoder.decode(chunk.subarray(0, count), { stream: true });
+  }
+  return text;
 }

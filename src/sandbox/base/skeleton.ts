@@ -3,7 +3,7 @@
  * makes every directory ours to change, so that files can be made, replaced and removed in an
  * overlay by a user to whom the host's owners do not exist.
  */
-import { AT, close, O, openAt, setXattr } from "../../../ffi/mod.ts";
+import { AT, close, isErrno, lstatAt, O, openAt, setXattr } from "../../../ffi/mod.ts";
 
 /**
  * Makes the directories of `source` in `target`, which is there. One that is closed to us, such as
@@ -18,16 +18,27 @@ export function makeSkeleton(source: string, target: string): void {
   }
 }
 
-/** A short text that changes when directories near the top of a tree have changed. */
-export function skeletonState(source: string): string {
-  const parts = [describe(source)];
-  for (const name of childDirectories(source)) {
-    parts.push(describe(`${source}/${name}`));
-    for (const inner of childDirectories(`${source}/${name}`)) {
-      parts.push(describe(`${source}/${name}/${inner}`));
-    }
-  }
-  return parts.join("\n");
+/** What changes, in a root, whenever packages are installed, upgraded or removed. */
+const PACKAGE_RECORDS = [
+  "var/lib/dpkg/status",
+  "var/lib/rpm/rpmdb.sqlite",
+  "var/lib/rpm/Packages",
+  "usr/lib/sysimage/rpm/rpmdb.sqlite",
+  "lib/apk/db/installed",
+  "var/lib/pacman/local",
+];
+
+/**
+ * A short text that changes when directories at the top of a tree, or the packages of the root that it
+ * belongs to, have changed. What else comes or goes deeper down is seen inside all the same; only a
+ * directory that came is not ours to change.
+ */
+export function skeletonState(source: string, root: string): string {
+  const directories = childDirectories(source).map((name) => `${source}/${name}`);
+  const records = PACKAGE_RECORDS.map((name) => `${root}/${name}`);
+  const isRoot = source === root;
+  const deeper = isRoot ? childDirectories(`${root}/usr`).map((name) => `${root}/usr/${name}`) : [];
+  return [source, ...directories, ...deeper, ...records].map(describe).join("\n");
 }
 
 function copyDirectories(source: string, target: string): void {
@@ -63,6 +74,11 @@ function childDirectories(path: string): string[] {
 }
 
 function describe(path: string): string {
-  const { ino, mtime } = Deno.lstatSync(path);
-  return `${path} ${ino} ${mtime?.getTime()}`;
+  try {
+    const { inode, ctimeNs } = lstatAt(AT.AT_FDCWD, path);
+    return `${path} ${inode} ${ctimeNs}`;
+  } catch (error) {
+    if (isErrno(error, "ENOENT", "ENOTDIR", "EACCES")) return "";
+    throw error;
+  }
 }

@@ -1,5 +1,5 @@
 /** Limits as the files of cgroups take them. */
-import type { Limits } from "../limit.ts";
+import { DEFAULT_LIMITS, type Limits } from "../limit.ts";
 import { type Controller, CONTROLLERS } from "./hierarchy.ts";
 
 /** A file of a cgroup, and what is written to it. */
@@ -11,12 +11,15 @@ export interface Setting {
 /** The period of a processor limit, in microseconds. */
 const PERIOD_US = 100_000;
 
-/** Lists the controllers that a limit needs. */
+/**
+ * Lists the controllers that limits need. The usual number of processes is left to RLIMIT_NPROC: to
+ * join a cgroup takes 0.2 to 10 ms, for the kernel waits until all processors have seen it.
+ */
 export function neededControllers(limits: Limits): Controller[] {
   const { memoryBytes, swapBytes, cpus, cpuWeight, pids } = limits;
   const isNeeded: Record<Controller, boolean> = {
     memory: memoryBytes !== null || swapBytes !== null,
-    pids: pids !== null,
+    pids: pids !== null && pids !== DEFAULT_LIMITS.pids,
     cpu: cpus !== null || cpuWeight !== null,
   };
   return CONTROLLERS.filter((name) => isNeeded[name]);

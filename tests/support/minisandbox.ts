@@ -7,7 +7,7 @@ import { ROOT } from "../../tools/checkout.ts";
 export const BINARY = Deno.env.get("MINISANDBOX_BIN") ?? join(ROOT, "dist/minisandbox");
 
 /** So long a run may take before it counts as hung. */
-const HUNG_MS = 60_000;
+const HUNG_MS = 120_000;
 
 /** How the program is run. */
 export interface RunOptions {

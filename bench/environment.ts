@@ -56,6 +56,23 @@ export async function makeEnvironment(
   return { archive, archiveBytes: (await Deno.stat(archive)).size, ...count };
 }
 
+/**
+ * Gives the archive of an environment with one file more, so that it is another environment. It is a
+ * gzip file of two members; nothing is compressed again.
+ */
+export async function makeVariant(
+  scratch: string,
+  name: string,
+  { archive }: Environment,
+): Promise<string> {
+  const variant = `${scratch}/${name}.tar.gz`;
+  await Deno.writeTextFile(`${scratch}/${name}`, name);
+  const script = 'tar -C "$1" -cf - "$2" | head -c 1024 | gzip -n >"$3" && cat "$4" >>"$3"';
+  await run(["sh", "-c", script, "sh", scratch, name, variant, archive]);
+  await Deno.remove(`${scratch}/${name}`);
+  return variant;
+}
+
 interface File {
   readonly path: string;
   readonly size: number;

@@ -23,6 +23,9 @@ const POLL_MS = 25;
 /** How often the disk is measured. */
 const SAMPLE_MS = 500;
 
+/** A wait is told of once it has taken so long: most are over before. */
+const TELL_MS = 100;
+
 /** What the budget is, and what waits for it. */
 export interface BudgetState {
   readonly mode: BudgetMode["kind"];
@@ -87,9 +90,9 @@ export class IoBudget {
     this.#control = firstControl(this.#limits);
   }
 
-  /** Says whether the kernel tells how much tasks wait for disks; if not, throughput decides alone. */
-  get isPressureKnown(): boolean {
-    return this.#pressure.isKnown;
+  /** Whether it adapts to throughput alone, since this kernel does not tell who waits for disks. */
+  get isBlind(): boolean {
+    return this.mode.kind === "auto" && !this.#pressure.isKnown;
   }
 
   /**
@@ -97,6 +100,7 @@ export class IoBudget {
    * larger than the whole budget runs alone.
    *
    * @param archiveBytes The size of the archive.
+   * @param options `onWait` is called once, if it takes a while.
    * @throws The signal's reason, if it is aborted.
    */
   async reserve(
@@ -108,9 +112,12 @@ export class IoBudget {
     if (this.mode.kind === "none") return this.#share(archiveBytes, bytes, null);
     this.#ledger ??= new Ledger(this.#dir);
     this.#waiting++;
+    const { onWait = () => {}, signal } = options;
+    const timer = setTimeout(onWait, TELL_MS);
     try {
-      return this.#share(archiveBytes, bytes, await this.#wait(this.#ledger, bytes, options));
+      return this.#share(archiveBytes, bytes, await this.#wait(this.#ledger, bytes, signal));
     } finally {
+      clearTimeout(timer);
       this.#waiting--;
     }
   }
@@ -129,19 +136,9 @@ export class IoBudget {
     };
   }
 
-  async #wait(
-    ledger: Ledger,
-    bytes: number,
-    { onWait, signal }: { onWait?: () => void; signal?: AbortSignal | undefined },
-  ): Promise<OwnEntry> {
-    let isTold = false;
-    const tell = () => {
-      if (!isTold) onWait?.();
-      isTold = true;
-    };
-    if (this.#line.length > 0) tell();
+  async #wait(ledger: Ledger, bytes: number, signal?: AbortSignal): Promise<OwnEntry> {
     using _place = await this.#line.enter(signal);
-    using _turn = await this.#enter(ledger, tell, signal);
+    using _turn = await this.#enter(ledger, signal);
     const control = parseControl(ledger.readNote()) ?? this.#control;
     this.#control = noteLatency(control, this.#latencyMs());
     this.#startSampling(ledger);
@@ -152,18 +149,16 @@ export class IoBudget {
       if (entries.length === 0 || sum(entries) + bytes <= (this.#budgetBytes() ?? Infinity)) {
         return ledger.add(bytes);
       }
-      tell();
       await this.#pause(signal);
       this.#sample(ledger, bytes);
     }
   }
 
   /** Waits for the processes that are before us. */
-  async #enter(ledger: Ledger, tell: () => void, signal?: AbortSignal): Promise<Disposable> {
+  async #enter(ledger: Ledger, signal?: AbortSignal): Promise<Disposable> {
     for (;;) {
       const turn = ledger.tryEnter();
       if (turn !== null) return turn;
-      tell();
       await delay(POLL_MS, signal === undefined ? {} : { signal });
     }
   }

@@ -34,6 +34,12 @@ async function importLayers({ options, operands }: VerbLine<typeof OPTIONS>): Pr
   await node.store.sweep();
   using progress = new Progress(onStderr(options.quiet));
   const times = new LayerTimes();
+  let noteOnce = node.budget.isBlind
+    ? () => {
+      progress.note("this kernel tells no I/O pressure: the budget follows throughput alone");
+      noteOnce = null;
+    }
+    : null;
   const layers = await ensureLayers(node.store, wishes, {
     idmap: node.idmap,
     unpack: node.unpack,
@@ -43,6 +49,7 @@ async function importLayers({ options, operands }: VerbLine<typeof OPTIONS>): Pr
     onEvent: (event) => {
       times.note(event);
       progress.show(event);
+      if (event.phase === "queued") noteOnce?.();
     },
     signal: relay.signal,
   });

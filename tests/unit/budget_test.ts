@@ -22,7 +22,7 @@ Deno.test("reserve() lets run what fits, and tells who waits", async () => {
   using second = await budget.reserve(40);
   let told = 0;
   const third = budget.reserve(1, { onWait: () => told++ });
-  await delay(60);
+  await delay(150); // it is told of after a while
   const { mode, budgetBytes, reservedBytes, waiting, running } = budget.state();
   assertEquals({ mode, budgetBytes, reservedBytes, waiting, running, told }, {
     mode: "fixed",

@@ -11,8 +11,16 @@ const BY_SIGNAL: Readonly<Record<string, "cpuTimeLimit" | "fileSizeLimit">> = {
 const BY_PLACE: Readonly<Record<string, Reached>> = {
   "/": "diskFull",
   "/tmp": "tmpFull",
+  "/run": "tmpFull", // of the same size
   "/dev/shm": "shmFull",
 };
+
+/** What was used of what is limited. */
+export interface Used {
+  readonly usage: Usage;
+  /** The places that are full. */
+  readonly fullPlaces: readonly string[];
+}
 
 /** A shell tells of a signal by its exit status: this much and the signal's number. */
 const SHELL_SIGNAL = 128;
@@ -21,24 +29,23 @@ const SHELL_SIGNAL = 128;
  * Makes the outcome.
  *
  * @param reason Why we ended it, if we did.
- * @param used What was used of what is limited; null if nothing is known of it.
+ * @param used What was used of what is limited.
  */
 export function toOutcome(
   { status, signal }: Pick<Waited, "status" | "signal">,
   reason: "timedOut" | "outputLimit" | null,
-  used: { readonly usage: Usage; readonly fullPlaces: readonly string[] } | null,
+  used: Used,
 ): Outcome {
-  if (reason !== null) {
-    const isTimeOut = reason === "timedOut";
-    const reached: Reached[] = isTimeOut ? [] : [reason];
-    return { kind: reason, code: null, signal: isTimeOut ? null : "SIGKILL", reached };
+  if (reason === "timedOut") {
+    return { kind: reason, code: null, signal: null, reached: reachedBy(used) };
+  }
+  if (reason === "outputLimit") {
+    return { kind: reason, code: null, signal: "SIGKILL", reached: [reason, ...reachedBy(used)] };
   }
   const number = signal ?? (status! > SHELL_SIGNAL ? status! - SHELL_SIGNAL : 0);
   const bySignal = BY_SIGNAL[signalName(number)];
   const reached: Reached[] = [
-    ...(used !== null && used.usage.outOfMemory > 0 ? ["outOfMemory" as const] : []),
-    ...(used !== null && used.usage.pidsRefused > 0 ? ["pidsLimit" as const] : []),
-    ...(used?.fullPlaces ?? []).map((place) => BY_PLACE[place]!),
+    ...reachedBy(used),
     ...(bySignal === undefined ? [] : [bySignal]),
   ];
   if (signal === null) return { kind: "exited", code: status, signal: null, reached };
@@ -46,4 +53,13 @@ export function toOutcome(
   const isOutOfMemory = name === "SIGKILL" && reached.includes("outOfMemory");
   const kind = isOutOfMemory ? "outOfMemory" : BY_SIGNAL[name] ?? "signaled";
   return { kind, code: null, signal: name, reached };
+}
+
+function reachedBy({ usage, fullPlaces }: Used): Reached[] {
+  const places = new Set(fullPlaces.map((place) => BY_PLACE[place]!));
+  return [
+    ...(usage.outOfMemory > 0 ? ["outOfMemory" as const] : []),
+    ...(usage.pidsRefused > 0 ? ["pidsLimit" as const] : []),
+    ...places,
+  ];
 }

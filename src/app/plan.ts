@@ -60,7 +60,7 @@ export async function planRun(node: Node, spec: SandboxSpec): Promise<PlanSectio
   return [
     section("start the holder, in new user and pid namespaces", planHolder()),
     section("prepare mount namespaces", planNamespaces(standing)),
-    section("make a user and a network namespace", planPair(standing, spec.network)),
+    section("make a user and a network namespace", planPair(standing, spec.network, null)),
     section("map its ids", planIdMaps("PID", maps, standing)),
     section("make the sandbox", planSandbox(layout, planFacts(host, null))),
     section("start the command", planProcess(program, processFacts(host, user, layout, null))),

@@ -5,7 +5,7 @@ import type { Node } from "./node.ts";
 import type { Outcome, RunReport } from "./outcome.ts";
 import { openPlace, prepare, type PrepareOptions } from "./prepare.ts";
 import { checkSpec, type SandboxSpec } from "./spec.ts";
-import { toOutcome } from "./outcome_of.ts";
+import { toOutcome, type Used } from "./outcome_of.ts";
 import { connect, disconnect, limitOutput, type Wires, type Wiring } from "./wire.ts";
 
 /** What the caller decides, and hears of while a run goes on. */
@@ -96,14 +96,12 @@ async function runIn(
     const waited = await process.wait();
     phases.end("program");
     signal.throwIfAborted();
-    const usage = end.reason === null ? sandbox.readUsage() : null;
-    // Who succeeded was not stopped by a full disk.
-    const fullPlaces = usage === null || waited.status === 0 ? [] : findFullPlaces(sandbox);
+    const used = end.used ?? readUsed(sandbox, waited.status === 0);
     return {
-      outcome: toOutcome(waited, end.reason, usage === null ? null : { usage, fullPlaces }),
+      outcome: toOutcome(waited, end.reason, used),
       phases,
       cpuMs: waited.cpuMs,
-      peakMemoryBytes: usage?.peakMemoryBytes ?? ownPeak(waited),
+      peakMemoryBytes: used.usage.peakMemoryBytes ?? ownPeak(waited),
     };
   } finally {
     end.cancel();
@@ -111,12 +109,22 @@ async function runIn(
   }
 }
 
-/** A sandbox whose init was ended, by the host or for want of memory, has no places any more. */
-function findFullPlaces(sandbox: Sandbox): string[] {
+const NOTHING_USED: Used = {
+  usage: { outOfMemory: 0, pidsRefused: 0, peakMemoryBytes: null },
+  fullPlaces: [],
+};
+
+/** Reads what was used, while the sandbox is open. */
+function readUsed(sandbox: Sandbox, hasSucceeded: boolean): Used {
+  const usage = sandbox.readUsage();
+  // Who succeeded was not stopped by what is full now.
+  if (hasSucceeded) return { usage, fullPlaces: [] };
   try {
-    return sandbox.findFullPlaces();
+    const pidsRefused = usage.pidsRefused + (sandbox.isAtPidsLimit() ? 1 : 0);
+    return { usage: { ...usage, pidsRefused }, fullPlaces: sandbox.findFullPlaces() };
   } catch (error) {
-    if (error instanceof GoneError) return [];
+    // Its init was ended, by the host or for want of memory: it has no places any more.
+    if (error instanceof GoneError) return { usage, fullPlaces: [] };
     throw error;
   }
 }
@@ -125,19 +133,36 @@ function findFullPlaces(sandbox: Sandbox): string[] {
 class Ending {
   /** Null as long as the command is left to itself. */
   reason: "timedOut" | "outputLimit" | null = null;
+  /** What had been used then. */
+  used: Used | null = null;
   readonly #sandbox: Sandbox;
   readonly #timer: number | undefined;
+  #isStopped = false;
 
   constructor(sandbox: Sandbox, timeoutMs: number | null) {
     this.#sandbox = sandbox;
     if (timeoutMs !== null) this.#timer = setTimeout(() => this.stop("timedOut"), timeoutMs);
   }
 
-  /** Closes the sandbox; the first reason stands. */
+  /** Closes the sandbox; the first call stands. */
   readonly stop = (reason: "timedOut" | "outputLimit" | Event): void => {
-    if (typeof reason === "string") this.reason ??= reason;
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    if (typeof reason === "string") {
+      this.reason = reason;
+      this.used = this.#readUsed();
+    }
     void this.#sandbox.close();
   };
+
+  /** What cannot be told does not keep the command from being ended. */
+  #readUsed(): Used {
+    try {
+      return readUsed(this.#sandbox, false);
+    } catch {
+      return NOTHING_USED;
+    }
+  }
 
   /** Lets the time-out go. */
   cancel(): void {

@@ -110,7 +110,7 @@ function place(argument: Argument, means: Encoding): number {
     if (number === undefined) throw new TypeError(`Cannot find the descriptor "${argument.fd}"`);
     return number;
   }
-  if ("names" in argument) return argument.value;
+  if ("names" in argument || "name" in argument) return argument.value;
   if ("mode" in argument) return argument.mode;
   if ("bytes" in argument) return memory.place(argument.bytes, 8);
   if ("vector" in argument) return placeVector(argument, means);

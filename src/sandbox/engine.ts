@@ -29,7 +29,7 @@ import { planHolder, planIdMaps, planNamespaces, planPair } from "./holder_plan.
 import { type Host, raiseOpenFiles } from "./host.ts";
 import { nestedExtents, type Standing, standingOf, toMapText } from "./identity.ts";
 import { planFacts } from "./facts.ts";
-import type { Limits } from "./limit.ts";
+import { DEFAULT_LIMITS, type Limits } from "./limit.ts";
 import type { Network } from "./network_plan.ts";
 import type { Layout } from "./layout.ts";
 import { writeHolderMaps } from "./map.ts";
@@ -67,6 +67,7 @@ export class Engine implements Disposable {
   readonly #pairs: Pair[] = [];
   #ready = -1;
   #cgroups: CgroupParent | undefined;
+  #pairCount = 0;
   /** Trees that were asked about, by their paths. */
   readonly #mapping = new Map<string, boolean>();
   #holderPid = 0;
@@ -137,7 +138,8 @@ export class Engine implements Disposable {
 
   /** Makes pairs of namespaces in advance, until `count` are ready. */
   fill(count: number): void {
-    while (this.#pairs.length < count) this.#pairs.push(this.#makePair(ROOT, "none"));
+    const processes = this.#pairProcesses(DEFAULT_LIMITS);
+    while (this.#pairs.length < count) this.#pairs.push(this.#makePair(ROOT, "none", processes));
   }
 
   /**
@@ -153,7 +155,7 @@ export class Engine implements Disposable {
     keep: number | null,
   ): Sandbox {
     const cgroup = this.#makeCgroup(layout.limits);
-    const pair = this.#takePair(user, layout.network);
+    const pair = this.#takePair(user, layout);
     try {
       const running = this.#run(planSandbox(layout, planFacts(this.host, cgroup)), {
         fds: { "pair-net": pair.net, keep: keep ?? this.#fds["null"]! },
@@ -186,9 +188,20 @@ export class Engine implements Disposable {
 
   /** The cgroups of this process are looked for when a limit first needs them. */
   #makeCgroup(limits: Limits): Cgroup | null {
-    if (neededControllers(limits).length === 0) return null;
-    this.#cgroups ??= new CgroupParent();
-    return Cgroup.create(this.#cgroups, limits);
+    return neededControllers(limits).length === 0
+      ? null
+      : Cgroup.create(this.#cgroupParent, limits);
+  }
+
+  get #cgroupParent(): CgroupParent {
+    return this.#cgroups ??= new CgroupParent();
+  }
+
+  /** How many processes all users of a pair may have: one user is limited without, a cgroup better. */
+  #pairProcesses({ pids }: Limits): number | null {
+    const { kind } = this.host.identity;
+    if (pids === null || kind === "single" || kind === "none") return null;
+    return this.#cgroupParent.find("pids") === null ? pids : null;
   }
 
   get #standing(): Standing {
@@ -196,17 +209,20 @@ export class Engine implements Disposable {
   }
 
   /** Pairs of the usual kind are kept ready. */
-  #takePair(user: ShownUser, network: Network): Pair {
+  #takePair(user: ShownUser, { network, limits }: Layout): Pair {
     const isShownAsRoot = this.host.identity.kind !== "single" ||
       (user.uid === 0 && user.gid === 0);
-    const isUsual = isShownAsRoot && network !== "blackhole";
-    return (isUsual ? this.#pairs.pop() : undefined) ?? this.#makePair(user, network);
+    const processes = this.#pairProcesses(limits);
+    const isUsual = isShownAsRoot && network !== "blackhole" &&
+      processes === this.#pairProcesses(DEFAULT_LIMITS);
+    return (isUsual ? this.#pairs.pop() : undefined) ?? this.#makePair(user, network, processes);
   }
 
   /** The one id of a user without subordinate ids may be shown as any. */
-  #makePair({ uid, gid }: ShownUser, network: Network): Pair {
+  #makePair({ uid, gid }: ShownUser, network: Network, processes: number | null): Pair {
     const { identity } = this.host;
-    const keeper = this.#launch(planPair(this.#standing, network));
+    const limit = processes === null ? null : { processes, owner: this.#nextOwner() };
+    const keeper = this.#launch(planPair(this.#standing, network, limit));
     const { pid, pidfd } = keeper.child;
     try {
       const refusal = keeper.refusal();
@@ -224,6 +240,13 @@ export class Engine implements Disposable {
       endChild(pid);
       closeQuietly(pidfd);
     }
+  }
+
+  /** Owners are users of the holder, each again only when all have been: the first id is root's. */
+  #nextOwner(): number {
+    const { inside, count } = this.host.identity.uids.at(-1)!;
+    const first = Math.max(1, inside);
+    return first + this.#pairCount++ % (inside + count - first);
   }
 
   /** A vfork returns before the execution is complete: the id maps in /proc are not ours until then. */

@@ -1,7 +1,7 @@
 /** What every process inside is bound to before its first instruction, as steps. */
 import { CAP, machine, PR, SECCOMP, SOCK_FPROG } from "../../ffi/mod.ts";
 import { compile, rules, toBytes } from "./seccomp.ts";
-import { flags, type Plan, step, type Struct } from "./step.ts";
+import { named, type Plan, step, type Struct } from "./step.ts";
 
 /** The capabilities that root inside keeps, within its own user namespace. */
 export const CAPABILITIES = [
@@ -50,13 +50,13 @@ export function dropCapabilities(
   const kept = new Set<number>(keep.map((name) => CAP[name]));
   const numbers = Array.from({ length: lastCapability + 1 }, (_, i) => i);
   return numbers.filter((number) => !kept.has(number)).map((number) =>
-    step("drop a capability", "prctl", [flags(PR, PR.PR_CAPBSET_DROP), number, 0, 0, 0])
+    step("drop a capability", "prctl", [named(PR, "PR_CAPBSET_DROP"), number, 0, 0, 0])
   );
 }
 
 /** Closes the vfork window: while a child shares our memory, nothing inside may look at it. */
 export function hideMemory(): Plan {
-  return [step("hide our memory", "prctl", [flags(PR, PR.PR_SET_DUMPABLE), 0, 0, 0, 0])];
+  return [step("hide our memory", "prctl", [named(PR, "PR_SET_DUMPABLE"), 0, 0, 0, 0])];
 }
 
 /**
@@ -69,9 +69,9 @@ export function confine(
   return [
     ...(allowsSetuid
       ? []
-      : [step("forbid new privileges", "prctl", [flags(PR, PR.PR_SET_NO_NEW_PRIVS), 1, 0, 0, 0])]),
+      : [step("forbid new privileges", "prctl", [named(PR, "PR_SET_NO_NEW_PRIVS"), 1, 0, 0, 0])]),
     step("install the seccomp filter", "prctl", [
-      flags(PR, PR.PR_SET_SECCOMP),
+      named(PR, "PR_SET_SECCOMP"),
       SECCOMP.SECCOMP_MODE_FILTER,
       allowsNesting ? nestingFilter() : usualFilter(),
     ]),

@@ -7,9 +7,11 @@ import {
   CWD,
   enterHolder,
   executeInit,
+  limitResource,
   openOwnNamespace,
   setStdio,
 } from "./process_step.ts";
+import { hideMemory } from "./harden.ts";
 import type { Standing } from "./identity.ts";
 import { bringUp, type Network } from "./network_plan.ts";
 import { bytes, fd, flags, mode, output, type Plan, type Step, step } from "./step.ts";
@@ -125,10 +127,17 @@ function bindDevice(name: string, target: string): Step[] {
   return [bind(`/dev/${name}`, target), makeReadOnly(target, MS.MS_NOEXEC)];
 }
 
+/** How many processes all users of a pair may have together, and the holder's user who owns it. */
+export interface PairLimit {
+  readonly processes: number;
+  readonly owner: number;
+}
+
 /** Plans a process that keeps a new user and network namespace, brought up, until it is killed. */
-export function planPair(standing: Standing, network: Network): Plan {
+export function planPair(standing: Standing, network: Network, limit: PairLimit | null): Plan {
   return [
     ...enterHolder(standing),
+    ...(limit === null ? [] : limitAllUsers(limit)),
     step("make a user and a network namespace", "unshare", [
       flags(CLONE, ...userNamespace(standing), CLONE.CLONE_NEWNET),
     ]),
@@ -136,6 +145,18 @@ export function planPair(standing: Standing, network: Network): Plan {
     ...setStdio(fd("alive"), fd("ready"), fd("null")),
     ...cleanUp(),
     executeInit("minisandbox-pair"),
+  ];
+}
+
+/**
+ * The kernel counts what runs in a user namespace to who made it, up to his limit then (since Linux
+ * 5.14; before, each user is only limited for himself). So each pair is made by a user of its own.
+ */
+function limitAllUsers({ processes, owner }: PairLimit): Plan {
+  return [
+    step("become the owner of the pair", "setresuid", [owner, owner, owner]),
+    ...hideMemory(),
+    limitResource("RLIMIT_NPROC", processes),
   ];
 }
 

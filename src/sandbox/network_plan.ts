@@ -1,6 +1,6 @@
 /** What a new network namespace is made of: loopback, and on request a route that leads nowhere. */
 import { IFF, IFREQ, IOCTL, RTENTRY, SOCKADDR_IN, SOCKET } from "../../ffi/mod.ts";
-import { flags, type Plan, type Step, step, type Struct } from "./step.ts";
+import { named, type Plan, type Step, step, type Struct } from "./step.ts";
 
 /** What a sandbox reaches: its own loopback, that and addresses that never answer, or the host's. */
 export type Network = "none" | "blackhole" | "host";
@@ -57,7 +57,7 @@ function leadNowhere(): Step[] {
 }
 
 function request(name: string, operation: keyof typeof IOCTL, struct: Struct): Step {
-  return step(name, "ioctl", [SOCKET_FD, flags(IOCTL, IOCTL[operation]), struct]);
+  return step(name, "ioctl", [SOCKET_FD, named(IOCTL, operation), struct]);
 }
 
 type Field = Struct["fields"][number];

@@ -1,5 +1,5 @@
 /** Plans a process in a running sandbox: from outside to its first instruction, as data. */
-import { AT, CLONE, IOCTL, O, RLIMIT } from "../../ffi/mod.ts";
+import { AT, CLONE, IOCTL, O } from "../../ffi/mod.ts";
 import {
   confine,
   dropCapabilities,
@@ -14,10 +14,11 @@ import {
   CWD,
   enterHolder,
   joinCgroups,
+  limitResource,
   resetSignals,
   setStdio,
 } from "./process_step.ts";
-import { fd, flags, mode, output, type Plan, type Step, step } from "./step.ts";
+import { fd, flags, mode, named, output, type Plan, type Step, step } from "./step.ts";
 
 /** A program to be started. */
 export interface Program {
@@ -121,7 +122,7 @@ export function planProcess(program: Program, facts: ProcessFacts): Plan {
     cloneInside("make the process"),
     step("lead a session", "setsid", []),
     ...(pty === null ? [] : [
-      step("make it the controlling terminal", "ioctl", [0, flags(IOCTL, IOCTL.TIOCSCTTY), 0]),
+      step("make it the controlling terminal", "ioctl", [0, named(IOCTL, "TIOCSCTTY"), 0]),
     ]),
     ...limitResources(facts),
     step(ENTER_WORKDIR, "chdir", [program.workdir]),
@@ -215,24 +216,13 @@ function limitResources({ openFiles, coreLimit, limits }: ProcessFacts): Step[] 
   const { processes, fileBytes, cpuSeconds } = limits;
   const soft = Math.min(limits.openFiles ?? openFiles.soft, openFiles.hard);
   const hard = Math.min(limits.openFiles ?? openFiles.hard, openFiles.hard);
-  const limit = (resource: keyof typeof RLIMIT, soft: number, hard: number) =>
-    step(`limit ${resource}`, "prlimit64", [
-      0,
-      flags(RLIMIT, RLIMIT[resource]),
-      {
-        size: 16,
-        fields: [{ offset: 0, value: soft }, { offset: 8, value: hard }],
-        shown: `{${soft}, ${hard}}`,
-      },
-      null,
-    ]);
   return [
-    limit("RLIMIT_NOFILE", soft, hard),
-    limit("RLIMIT_CORE", coreLimit, coreLimit),
-    ...(processes === null ? [] : [limit("RLIMIT_NPROC", processes, processes)]),
-    ...(fileBytes === null ? [] : [limit("RLIMIT_FSIZE", fileBytes, fileBytes)]),
+    limitResource("RLIMIT_NOFILE", soft, hard),
+    limitResource("RLIMIT_CORE", coreLimit),
+    ...(processes === null ? [] : [limitResource("RLIMIT_NPROC", processes)]),
+    ...(fileBytes === null ? [] : [limitResource("RLIMIT_FSIZE", fileBytes)]),
     // The soft limit is told by SIGXCPU; who goes on a second longer is killed.
-    ...(cpuSeconds === null ? [] : [limit("RLIMIT_CPU", cpuSeconds, cpuSeconds + 1)]),
+    ...(cpuSeconds === null ? [] : [limitResource("RLIMIT_CPU", cpuSeconds, cpuSeconds + 1)]),
   ];
 }
 

@@ -1,5 +1,5 @@
 /** Steps that plans of every kind share: becoming root of a namespace, and executing. */
-import { AT, CLONE, CLOSE_RANGE, O, SIG, SIGACTION, SIGNAL } from "../../ffi/mod.ts";
+import { AT, CLONE, CLOSE_RANGE, O, RLIMIT, SIG, SIGACTION, SIGNAL } from "../../ffi/mod.ts";
 import type { Standing } from "./identity.ts";
 import { hideMemory } from "./harden.ts";
 import { signalName } from "./signal.ts";
@@ -9,6 +9,7 @@ import {
   type Fd,
   fd,
   flags,
+  named,
   output,
   type Plan,
   type Step,
@@ -98,6 +99,20 @@ export function resetSignals(ignored: readonly number[]): Plan {
     ),
     step("unblock signals", "rt_sigprocmask", [flags(SIG, SIG.SIG_SETMASK), noSignals, null, 8]),
   ];
+}
+
+/** Limits a resource of the process itself and of those it makes. */
+export function limitResource(resource: keyof typeof RLIMIT, soft: number, hard = soft): Step {
+  return step(`limit ${resource}`, "prlimit64", [
+    0,
+    named(RLIMIT, resource),
+    {
+      size: 16,
+      fields: [{ offset: 0, value: soft }, { offset: 8, value: hard }],
+      shown: `{${soft}, ${hard}}`,
+    },
+    null,
+  ]);
 }
 
 /** Executes our init, which lies in a memfd: it needs no file of the sandbox. */

@@ -50,7 +50,7 @@ export type Stdio = Readonly<Record<"stdin" | "stdout" | "stderr", number>>;
 const PAGE_BYTES = 4096;
 
 /** Places that a program can fill. */
-const WRITABLE = ["/", "/tmp", "/dev/shm"];
+const WRITABLE = ["/", "/tmp", "/run", "/dev/shm"];
 
 /** A terminal inside: the side that we hold, and its number. */
 export interface Pty {
@@ -176,25 +176,35 @@ export class Sandbox {
   }
 
   /**
-   * Lists the places that are full, of `/`, `/tmp` and `/dev/shm`.
+   * Lists the places that are full, of `/`, `/tmp`, `/run` and `/dev/shm`.
    *
    * @throws {GoneError} If the sandbox has ended.
    */
   findFullPlaces(): string[] {
+    return this.#lookAt(WRITABLE, (fds) => WRITABLE.filter((_, i) => isFull(fstatfs(fds[i]!))));
+  }
+
+  /**
+   * Says whether as many processes run now as may, where no cgroup has counted.
+   *
+   * @throws {GoneError} If the sandbox has ended.
+   */
+  isAtPidsLimit(): boolean {
+    const { pids } = this.#layout.limits;
+    if (pids === null || this.#cgroup?.countsPids) return false;
+    // Init is counted in place of the program that has just ended.
+    return this.#lookAt(["/proc"], ([proc]) => countTasks(`/proc/self/fd/${proc}`) >= pids);
+  }
+
+  #lookAt<T>(paths: readonly string[], look: (fds: readonly number[]) => T): T {
     this.#mustBeOpen();
     using memory = new Memory(16 * 1024);
-    const running = this.#carryOut(
-      planOpenPlaces(WRITABLE, {
-        standing: standingOf(this.#engine.host.identity),
-      }),
-      memory,
-      {},
-      CLONE.CLONE_FILES,
-    );
+    const plan = planOpenPlaces(paths, { standing: standingOf(this.#engine.host.identity) });
+    const running = this.#carryOut(plan, memory, {}, CLONE.CLONE_FILES);
     if (running.refusal() !== null) throw this.#toError(running);
-    const fds = WRITABLE.map((path) => running.output(path));
+    const fds = paths.map((path) => running.output(path));
     try {
-      return WRITABLE.filter((_, i) => isFull(fstatfs(fds[i]!)));
+      return look(fds);
     } finally {
       closeQuietly(...fds);
     }
@@ -250,6 +260,20 @@ export class Sandbox {
 
 function isFull({ freeBytes, freeFiles }: FileSystemStatus): boolean {
   return freeBytes < PAGE_BYTES || freeFiles === 0;
+}
+
+/** Counts the processes and threads that a procfs shows. */
+function countTasks(proc: string): number {
+  const pids = [...Deno.readDirSync(proc)].filter(({ name }) => /^\d+$/.test(name));
+  return pids.reduce((sum, { name }) => sum + countThreads(`${proc}/${name}/task`), 0);
+}
+
+function countThreads(dir: string): number {
+  try {
+    return Deno.statSync(dir).nlink! - 2; // the directory's own
+  } catch {
+    return 0; // it has ended
+  }
 }
 
 /** The table, its strings, and each candidate's path. */

@@ -17,6 +17,12 @@ export interface Flags {
   readonly names: Readonly<Record<string, number>>;
 }
 
+/** A number that is shown by its name. */
+export interface Named {
+  readonly value: number;
+  readonly name: string;
+}
+
 /** The mode of a file, shown in octal. */
 export interface Mode {
   readonly mode: number;
@@ -53,6 +59,7 @@ export type Argument =
   | Fd
   | Output
   | Flags
+  | Named
   | Mode
   | Bytes
   | Vector
@@ -102,6 +109,14 @@ export function flags(names: Readonly<Record<string, number>>, ...values: number
   return { value: values.reduce((sum, value) => sum + value, 0), names };
 }
 
+/** One of some numbers, shown by its name. */
+export function named<const T extends Readonly<Record<string, number>>>(
+  numbers: T,
+  name: keyof T & string,
+): Named {
+  return { value: numbers[name]!, name };
+}
+
 /** The mode of a file. */
 export function mode(value: number): Mode {
   return { mode: value };
@@ -133,6 +148,7 @@ function showArgument(argument: Argument): string {
   if ("fd" in argument) return `<${argument.fd}>`;
   if ("output" in argument) return `<${argument.output}>`;
   if ("names" in argument) return flagNames(argument.names, argument.value);
+  if ("name" in argument) return argument.name;
   if ("mode" in argument) return octal(argument.mode);
   if ("vector" in argument) return argument.shown ?? `[${argument.vector.map(quote).join(", ")}]`;
   return argument.shown;

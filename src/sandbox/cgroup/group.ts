@@ -4,7 +4,7 @@ import { HostError, messageOf } from "../../errors.ts";
 import type { Limits } from "../limit.ts";
 import type { Controller } from "./hierarchy.ts";
 import type { CgroupParent, Place } from "./parent.ts";
-import { legacySettings, neededControllers, unifiedSettings } from "./setting.ts";
+import { legacySettings, unifiedSettings } from "./setting.ts";
 
 /** What a sandbox's cgroups have counted. */
 export interface Usage {
@@ -29,13 +29,17 @@ export class Cgroup {
   }
 
   /**
-   * Makes the cgroups that limits need; null if they need none.
+   * Makes the cgroups of these controllers; null if none is needed.
    *
    * @throws {HostError} If one that is needed cannot be had.
    */
-  static create(parent: CgroupParent, limits: Limits): Cgroup | null {
+  static create(
+    parent: CgroupParent,
+    limits: Limits,
+    controllers: readonly Controller[],
+  ): Cgroup | null {
     const places = new Map<Controller, Place>();
-    for (const controller of neededControllers(limits)) {
+    for (const controller of controllers) {
       // Without a cgroup, processes are limited by RLIMIT_NPROC.
       const place = controller === "pids"
         ? parent.find("pids")

@@ -1,4 +1,5 @@
 /** The cgroups below which those of sandboxes are made, made ready once. */
+import { dirname } from "@std/path/dirname";
 import { HostError, messageOf } from "../../errors.ts";
 import { type Controller, CONTROLLERS, findHierarchy, type Hierarchy } from "./hierarchy.ts";
 
@@ -9,8 +10,13 @@ export interface Place {
   readonly dir: string;
 }
 
+type Enable = (dir: string, controllers: readonly Controller[]) => string | null;
+
 /** Names of our cgroups begin so, and go on with the process that made them. */
 const PREFIX = "minisandbox-";
+
+const REMEDY = "Start minisandbox in a cgroup that is delegated to you, such as by: " +
+  "systemd-run --user --scope -p Delegate=yes minisandbox …; see minisandbox doctor.";
 
 /** The controllers that this process may use, found when first asked for. */
 export class CgroupParent {
@@ -25,10 +31,19 @@ export class CgroupParent {
       if (dir === undefined) continue;
       const reason = tryMake(dir);
       if (reason === null) this.#places.set(controller, { version: 1, dir });
-      else this.#reasons.set(controller, reason);
+      else this.#setReason(controller, reason);
     }
-    if (hierarchy.unified !== null) this.#openUnified(hierarchy.unified);
+    if (hierarchy.unified !== null) {
+      this.#openUnified(hierarchy.unified, enable);
+      // Where others share our cgroup, those of sandboxes stand beside it, if they may.
+      this.#openUnified(dirname(hierarchy.unified), () => "it is not ours to enable");
+    }
     for (const { dir } of this.#places.values()) removeStale(dir);
+  }
+
+  /** The first reason stands. */
+  #setReason(controller: Controller, reason: string): void {
+    if (!this.#reasons.has(controller)) this.#reasons.set(controller, reason);
   }
 
   /** Says where a controller is used, or null if it cannot be. */
@@ -44,11 +59,8 @@ export class CgroupParent {
   need(controller: Controller, limit: string): Place {
     const place = this.find(controller);
     if (place !== null) return place;
-    const reason = this.#reasons.get(controller) ?? "this host has no such cgroup controller here";
-    throw new HostError(`Cannot limit ${limit}: ${reason}`, {
-      remedy: "Start minisandbox in a cgroup that is delegated to you, such as by: " +
-        "systemd-run --user --scope -p Delegate=yes minisandbox …; see minisandbox doctor.",
-    });
+    const reason = this.#reasons.get(controller) ?? `no cgroup of this host has "${controller}"`;
+    throw new HostError(`Cannot limit ${limit}: ${reason}`, { remedy: REMEDY });
   }
 
   /** Gives a name that no other cgroup of ours has. */
@@ -56,23 +68,23 @@ export class CgroupParent {
     return `${PREFIX}${Deno.pid}-${++this.#count}`;
   }
 
-  /** A cgroup with processes of its own gives none to those below it: we move into a leaf. */
-  #openUnified(dir: string): void {
+  #openUnified(dir: string, enable: Enable): void {
     const wanted = CONTROLLERS.filter((name) => !this.#places.has(name));
+    if (wanted.length === 0 || !exists(`${dir}/cgroup.controllers`)) return;
     try {
       const offered = Deno.readTextFileSync(`${dir}/cgroup.controllers`).trim().split(" ");
       const useful = wanted.filter((name) => offered.includes(name));
-      if (useful.length === 0) return;
-      const enabled = Deno.readTextFileSync(`${dir}/cgroup.subtree_control`).trim().split(" ");
+      const enabled = readEnabled(dir);
       const missing = useful.filter((name) => !enabled.includes(name));
-      if (missing.length > 0) enable(dir, missing);
+      const refusal = missing.length === 0 ? null : enable(dir, missing);
       const reason = tryMake(dir);
       for (const name of useful) {
-        if (reason === null) this.#places.set(name, { version: 2, dir });
-        else this.#reasons.set(name, reason);
+        const state = missing.includes(name) ? refusal ?? reason : reason;
+        if (state === null) this.#places.set(name, { version: 2, dir });
+        else this.#setReason(name, state);
       }
     } catch (error) {
-      for (const name of wanted) this.#reasons.set(name, messageOf(error));
+      for (const name of wanted) this.#setReason(name, reasonOf(dir, error));
     }
   }
 }
@@ -84,15 +96,34 @@ function readHierarchy(): Hierarchy {
   );
 }
 
-function enable(dir: string, controllers: readonly Controller[]): void {
-  const text = controllers.map((name) => `+${name}`).join(" ");
+function readEnabled(dir: string): string[] {
+  return Deno.readTextFileSync(`${dir}/cgroup.subtree_control`).trim().split(" ");
+}
+
+/**
+ * Gives controllers to cgroups below; gives the reason if that cannot be done. A cgroup with processes
+ * of its own gives none: we move into a leaf.
+ */
+function enable(dir: string, controllers: readonly Controller[]): string | null {
+  const write = (path: string, text: string) => Deno.writeTextFileSync(path, text);
+  const wish = controllers.map((name) => `+${name}`).join(" ");
   try {
-    Deno.writeTextFileSync(`${dir}/cgroup.subtree_control`, text);
-  } catch {
-    const leaf = `${dir}/${PREFIX}${Deno.pid}-0`;
-    Deno.mkdirSync(leaf);
-    Deno.writeTextFileSync(`${leaf}/cgroup.procs`, String(Deno.pid));
-    Deno.writeTextFileSync(`${dir}/cgroup.subtree_control`, text);
+    write(`${dir}/cgroup.subtree_control`, wish);
+    return null;
+  } catch (error) {
+    if (error instanceof Deno.errors.PermissionDenied) return reasonOf(dir, error);
+  }
+  const leaf = `${dir}/${PREFIX}${Deno.pid}-0`;
+  Deno.mkdirSync(leaf);
+  write(`${leaf}/cgroup.procs`, String(Deno.pid));
+  try {
+    write(`${dir}/cgroup.subtree_control`, wish);
+    return null;
+  } catch (error) {
+    // Others are in it too.
+    write(`${dir}/cgroup.procs`, String(Deno.pid));
+    Deno.removeSync(leaf);
+    return reasonOf(dir, error);
   }
 }
 
@@ -104,8 +135,14 @@ function tryMake(dir: string): string | null {
     Deno.removeSync(path);
     return null;
   } catch (error) {
-    return messageOf(error);
+    return reasonOf(dir, error);
   }
+}
+
+function reasonOf(dir: string, error: unknown): string {
+  const isDenied = error instanceof Deno.errors.PermissionDenied ||
+    error instanceof Deno.errors.NotCapable;
+  return isDenied ? `the cgroup "${dir}" is not delegated to this user` : messageOf(error);
 }
 
 /** Removes empty cgroups whose maker is gone. */
@@ -122,8 +159,12 @@ function removeStale(dir: string): void {
 }
 
 function isAlive(pid: string): boolean {
+  return exists(`/proc/${pid}`);
+}
+
+function exists(path: string): boolean {
   try {
-    Deno.statSync(`/proc/${pid}`);
+    Deno.statSync(path);
     return true;
   } catch {
     return false;

@@ -11,21 +11,28 @@ export interface Setting {
 /** The period of a processor limit, in microseconds. */
 const PERIOD_US = 100_000;
 
+/** Processes of ours in a sandbox's cgroups: its init, and one that is about to start a program. */
+const OWN_PIDS = 2;
+
 /**
  * Lists the controllers that limits need. The usual number of processes is left to RLIMIT_NPROC: to
- * join a cgroup takes 0.2 to 10 ms, for the kernel waits until all processors have seen it.
+ * join a cgroup takes 0.2 to 10 ms, for the kernel waits until all processors have seen it. But the
+ * host's root has no such limit.
  */
-export function neededControllers(limits: Limits): Controller[] {
+export function neededControllers(limits: Limits, isHostRoot: boolean): Controller[] {
   const { memoryBytes, swapBytes, cpus, cpuWeight, pids } = limits;
   const isNeeded: Record<Controller, boolean> = {
     memory: memoryBytes !== null || swapBytes !== null,
-    pids: pids !== null && pids !== DEFAULT_LIMITS.pids,
+    pids: pids !== null && (isHostRoot || pids !== DEFAULT_LIMITS.pids),
     cpu: cpus !== null || cpuWeight !== null,
   };
   return CONTROLLERS.filter((name) => isNeeded[name]);
 }
 
-/** Gives what a controller of version 2 is told. */
+/**
+ * Gives what a controller of version 2 is told. When memory is short the kernel ends one process, as
+ * in version 1: to end them all would end init too.
+ */
 export function unifiedSettings(controller: Controller, limits: Limits): Setting[] {
   const { memoryBytes, swapBytes, cpus, cpuWeight, pids } = limits;
   switch (controller) {
@@ -35,7 +42,7 @@ export function unifiedSettings(controller: Controller, limits: Limits): Setting
         ...set("memory.swap.max", swapBytes ?? (memoryBytes === null ? null : 0)),
       ];
     case "pids":
-      return set("pids.max", pids);
+      return pidsMax(pids);
     case "cpu":
       return [
         ...set("cpu.max", cpus === null ? null : `${quota(cpus)} ${PERIOD_US}`),
@@ -57,7 +64,7 @@ export function legacySettings(controller: Controller, limits: Limits): Setting[
         ),
       ];
     case "pids":
-      return set("pids.max", pids);
+      return pidsMax(pids);
     case "cpu":
       return [
         ...set("cpu.cfs_period_us", cpus === null ? null : PERIOD_US),
@@ -69,6 +76,10 @@ export function legacySettings(controller: Controller, limits: Limits): Setting[
         ),
       ];
   }
+}
+
+function pidsMax(pids: number | null): Setting[] {
+  return set("pids.max", pids === null ? null : pids + OWN_PIDS);
 }
 
 function set(file: string, value: number | string | null): Setting[] {

@@ -1,4 +1,5 @@
 /** The users that the suites run as: ourselves and, for root, ordinary users of this host. */
+import { delegateCgroups, type Delegation, NO_DELEGATION } from "./cgroup.ts";
 import { BINARY, ROOT } from "./checkout.ts";
 
 /** Variables that describe the user who started us, not the one a suite runs as. */
@@ -8,6 +9,9 @@ const OWN_VARIABLES = /^(HOME|USER|LOGNAME|MAIL|PATH|SHELL|TMPDIR|XDG_.*|DENO_DI
 const COLOR: Record<string, string> = Deno.stdout.isTerminal() ? {} : { NO_COLOR: "1" };
 
 const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/** Joins the cgroups named before `--`, then executes what follows it. */
+const JOIN = 'while [ "$1" != -- ]; do echo $$ >"$1" || exit; shift; done; shift; exec "$@"';
 
 /** One user, and the checkout he uses. */
 export interface Identity {
@@ -20,7 +24,8 @@ export interface Identity {
 }
 
 /**
- * Yields ourselves, then each user named in `MINISANDBOX_TEST_USERS` if we are root.
+ * Yields ourselves, then each user named in `MINISANDBOX_TEST_USERS` if we are root; those named in
+ * `MINISANDBOX_TEST_CGROUPS` too have cgroups of their own.
  *
  * A user gets a copy of the checkout, since ours may lie where he cannot read; it is removed when
  * the next one is asked for.
@@ -42,7 +47,8 @@ export async function* openIdentities(): AsyncGenerator<Identity> {
   };
   if (Deno.uid() !== 0) return;
 
-  const users = (Deno.env.get("MINISANDBOX_TEST_USERS") ?? "").split(",").filter(Boolean);
+  const users = readNames("MINISANDBOX_TEST_USERS");
+  const delegated = readNames("MINISANDBOX_TEST_CGROUPS");
   if (users.length === 0 && Deno.env.get("MUST_RUN") === "1") {
     throw new Error(
       "Cannot test as ordinary users: none is named. Set MINISANDBOX_TEST_USERS=NAME,NAME.",
@@ -50,17 +56,26 @@ export async function* openIdentities(): AsyncGenerator<Identity> {
   }
   if (users.length === 0) console.log("\nMINISANDBOX_TEST_USERS names no ordinary user: root only");
   for (const user of users) {
+    const entry = await readUser(user);
     const checkout = await Deno.makeTempDir({ prefix: `minisandbox-${user}-` });
+    const cgroups = delegated.includes(user) ? delegateCgroups(user, entry) : NO_DELEGATION;
     try {
-      yield await openUser(user, checkout);
+      yield await openUser(user, { home: entry.home, checkout, cgroups });
     } finally {
+      cgroups.remove();
       await Deno.remove(checkout, { recursive: true });
     }
   }
 }
 
-async function openUser(name: string, checkout: string): Promise<Identity> {
-  const home = await readHome(name);
+function readNames(variable: string): string[] {
+  return (Deno.env.get(variable) ?? "").split(",").filter(Boolean);
+}
+
+async function openUser(
+  name: string,
+  { home, checkout, cgroups }: { home: string; checkout: string; cgroups: Delegation },
+): Promise<Identity> {
   await copyCheckout(checkout, name);
   const inherited = Object.entries(Deno.env.toObject()).filter(([key]) => !OWN_VARIABLES.test(key));
   const env = {
@@ -70,14 +85,23 @@ async function openUser(name: string, checkout: string): Promise<Identity> {
     MINISANDBOX_BIN: `${checkout}/dist/minisandbox`,
     ...COLOR,
   };
-  const prefix = [`--reuid=${name}`, `--regid=${name}`, "--init-groups", "--"];
+  const prefix = ["setpriv", `--reuid=${name}`, `--regid=${name}`, "--init-groups", "--"];
   return {
     name,
     isSelf: false,
     allowWrite: (file) => run("chown", [name, file]),
     deno: (args, signal) =>
-      runGroup("setpriv", {
-        args: [...prefix, `${checkout}/.toolchain/deno`, ...args],
+      runGroup("sh", {
+        args: [
+          "-c",
+          JOIN,
+          "sh",
+          ...cgroups.joinFiles,
+          "--",
+          ...prefix,
+          `${checkout}/.toolchain/deno`,
+          ...args,
+        ],
         cwd: checkout,
         env,
         isEnvClear: true,
@@ -86,13 +110,13 @@ async function openUser(name: string, checkout: string): Promise<Identity> {
   };
 }
 
-async function readHome(user: string): Promise<string> {
+async function readUser(user: string): Promise<{ uid: number; gid: number; home: string }> {
   const { success, stdout } = await new Deno.Command("getent", { args: ["passwd", user] }).output();
-  const home = new TextDecoder().decode(stdout).split(":")[5];
+  const [, , uid, gid, , home] = new TextDecoder().decode(stdout).split(":");
   if (!success || home === undefined) {
     throw new Error(`Cannot test as "${user}": no such user. Make it by useradd.`);
   }
-  return home;
+  return { uid: Number(uid), gid: Number(gid), home };
 }
 
 async function copyCheckout(checkout: string, user: string): Promise<void> {

@@ -15,7 +15,9 @@ const PROGRAMS = ["/bin/bash", "/usr/bin/id", "/usr/bin/grep", "/usr/bin/env", B
 const INIT = `#!/bin/busybox sh
 /bin/busybox --install -s /bin
 mount -t proc proc /proc
-for module in ${MODULES.map((it) => it.split("/").at(-1)).join(" ")}; do insmod /mod/$module.ko; done
+for module in ${
+  MODULES.map((it) => it.split("/").at(-1)).join(" ")
+}; do insmod /mod/$module.ko; done
 mkdir /guest && mount -t tmpfs -o size=700m guest /guest
 cp -a /usr /bin /sbin /lib /lib64 /etc /root /home /var /go /guest/
 mkdir /guest/proc /guest/sys /guest/dev /guest/data && mkdir -m 1777 /guest/tmp
@@ -23,7 +25,8 @@ exec switch_root /guest /go
 `;
 
 /** Then the script, with /data on a disk that all may write to. */
-const GO = (script: string) => `#!/bin/sh
+const GO = (script: string) =>
+  `#!/bin/sh
 export PATH=/usr/sbin:/usr/bin HOME=/root
 mount -t proc proc /proc
 mount -t sysfs sys /sys && mount -t cgroup2 cgroup /sys/fs/cgroup

@@ -23,6 +23,7 @@ import {
 import { HostError, SetupError } from "../errors.ts";
 import { carryOut, type Means, type Running, toSetupError } from "./carry_out.ts";
 import { Cgroup } from "./cgroup/group.ts";
+import type { Controller } from "./cgroup/hierarchy.ts";
 import { CgroupParent } from "./cgroup/parent.ts";
 import { neededControllers } from "./cgroup/setting.ts";
 import { planHolder, planIdMaps, planNamespaces, planPair } from "./holder_plan.ts";
@@ -188,9 +189,12 @@ export class Engine implements Disposable {
 
   /** The cgroups of this process are looked for when a limit first needs them. */
   #makeCgroup(limits: Limits): Cgroup | null {
-    return neededControllers(limits).length === 0
-      ? null
-      : Cgroup.create(this.#cgroupParent, limits);
+    const controllers = this.#controllers(limits);
+    return controllers.length === 0 ? null : Cgroup.create(this.#cgroupParent, limits, controllers);
+  }
+
+  #controllers(limits: Limits): Controller[] {
+    return neededControllers(limits, this.host.identity.kind === "none");
   }
 
   get #cgroupParent(): CgroupParent {
@@ -198,10 +202,12 @@ export class Engine implements Disposable {
   }
 
   /** How many processes all users of a pair may have: one user is limited without, a cgroup better. */
-  #pairProcesses({ pids }: Limits): number | null {
+  #pairProcesses(limits: Limits): number | null {
     const { kind } = this.host.identity;
-    if (pids === null || kind === "single" || kind === "none") return null;
-    return this.#cgroupParent.find("pids") === null ? pids : null;
+    if (kind === "single" || kind === "none") return null;
+    const isCounted = this.#controllers(limits).includes("pids") &&
+      this.#cgroupParent.find("pids") !== null;
+    return isCounted ? null : limits.pids;
   }
 
   get #standing(): Standing {

@@ -6,17 +6,22 @@ import {
   type Setting,
   unifiedSettings,
 } from "../../src/sandbox/cgroup/setting.ts";
-import { type Limits, NO_LIMITS } from "../../src/sandbox/limit.ts";
+import { DEFAULT_LIMITS, type Limits, NO_LIMITS } from "../../src/sandbox/limit.ts";
 
 const limits = (some: Partial<Limits>): Limits => ({ ...NO_LIMITS, ...some });
 const shown = (settings: readonly Setting[]) => settings.map(({ file, text }) => `${file}=${text}`);
 
 Deno.test("neededControllers() names only those that a limit needs", () => {
-  assertEquals(neededControllers(NO_LIMITS), []);
-  assertEquals(neededControllers(limits({ openFiles: 9, fileBytes: 9, cpuTimeMs: 9 })), []);
-  assertEquals(neededControllers(limits({ memoryBytes: 9 })), ["memory"]);
-  assertEquals(neededControllers(limits({ pids: 9, cpus: 1 })), ["pids", "cpu"]);
-  assertEquals(neededControllers(limits({ cpuWeight: 9 })), ["cpu"]);
+  assertEquals(neededControllers(NO_LIMITS, false), []);
+  assertEquals(neededControllers(limits({ openFiles: 9, fileBytes: 9, cpuTimeMs: 9 }), false), []);
+  assertEquals(neededControllers(limits({ memoryBytes: 9 }), false), ["memory"]);
+  assertEquals(neededControllers(limits({ pids: 9, cpus: 1 }), false), ["pids", "cpu"]);
+  assertEquals(neededControllers(limits({ cpuWeight: 9 }), false), ["cpu"]);
+});
+
+Deno.test("neededControllers() leaves the usual number of processes to rlimits, but for the host's root", () => {
+  assertEquals(neededControllers(DEFAULT_LIMITS, false), []);
+  assertEquals(neededControllers(DEFAULT_LIMITS, true), ["pids"]);
 });
 
 Deno.test("unifiedSettings() limits memory, and swap beside it to nothing unless said", () => {

@@ -9,7 +9,10 @@ const MODULES = [
 ];
 
 /** Programs of this machine that the guest has. */
-const PROGRAMS = ["/bin/bash", "/usr/bin/id", "/usr/bin/grep", "/usr/bin/env", BINARY];
+const PROGRAMS = [
+  ...["/bin/bash", "/usr/bin/id", "/usr/bin/grep", "/usr/bin/env", "/usr/sbin/mkfs.ext4"],
+  BINARY,
+];
 
 /** The first process: everything moves to a root that pivot_root(2) accepts. */
 const INIT = `#!/bin/busybox sh
@@ -31,7 +34,7 @@ export PATH=/usr/sbin:/usr/bin HOME=/root
 mount -t proc proc /proc
 mount -t sysfs sys /sys && mount -t cgroup2 cgroup /sys/fs/cgroup
 mount -t devtmpfs dev /dev && mkdir -p /dev/pts /dev/shm && mount -t devpts pts /dev/pts
-dd if=/dev/zero of=/disk bs=1M count=0 seek=200 2>/dev/null && mkfs.ext2 -F /disk >/dev/null
+dd if=/dev/zero of=/disk bs=1M count=0 seek=200 2>/dev/null && mkfs.ext4 -q /disk
 mount -o loop /disk /data && chmod 777 /data
 echo "GUEST $(uname -r)"
 ${script}

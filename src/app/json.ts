@@ -1,6 +1,7 @@
 /** JSON that a person writes, checked against a schema, with messages that name the field. */
 import * as z from "zod/mini";
 import { messageOf, UsageError } from "../errors.ts";
+import { describeIssue } from "./json_issue.ts";
 
 /**
  * Parses the text of one value.
@@ -25,7 +26,7 @@ export function parseJson<T extends z.ZodMiniType>(
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const path = issue!.path.length === 0 ? "" : `${issue!.path.map(String).join(".")}: `;
-  throw new UsageError(`Cannot read ${what}: ${path}${issue!.message}`, {
+  throw new UsageError(`Cannot read ${what}: ${path}${describeIssue(issue!, value)}`, {
     remedy: `See its fields by: minisandbox ${help} --help.`,
   });
 }

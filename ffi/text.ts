@@ -29,6 +29,8 @@ export function quote(text: CString | null): string {
 
 /** Shows flags by name: `MS_BIND|MS_REC`; what has no name is left as a number. */
 export function flagNames(names: Readonly<Record<string, number>>, flags: number): string {
+  const exact = Object.entries(names).find(([, value]) => value === flags);
+  if (exact !== undefined) return exact[0]; // it may be no set of flags, but one of several values
   const found: string[] = [];
   let rest = BigInt(flags);
   for (const [name, value] of Object.entries(names)) {

@@ -126,6 +126,7 @@ export async function removeStore(dir: string): Promise<void> {
 Deno.test.afterAll(async () => {
   if (store === undefined) return;
   const dir = store;
+  await minisandbox(["layer", "list"]); // it makes the store, if no test has
   try {
     assertNothingLeft(dir);
   } finally {

@@ -145,26 +145,37 @@ const LIBRARY = "libc.so.6";
 /** So many calls through a plain pointer, 3 us each, cost as much as a binding. */
 const BOUND_AFTER = 64;
 
+const symbols = bindLate();
+
 /**
  * The functions of libc, as called; their wrappers beside this file check what they return. Each is
  * called through a plain pointer first, and bound when it is called often: Deno compiles a way into
  * a function that is bound, 0.2 ms, and with all of them a start took 12 ms longer.
  */
-export const libc: Symbols = bindLate(rows);
+export const libc: Symbols = symbols as unknown as Symbols;
 
-function bindLate(rows: Readonly<Record<string, Row>>): Symbols {
+/** Binds every function: in a test, the first call of one looks like a library that is left open. */
+export function bindAll(): void {
+  for (const [name, row] of Object.entries(rows)) bind(symbols, name, row);
+}
+
+function bindLate(): Record<string, Call> {
   const symbols: Record<string, Call> = {};
-  for (const [name, row] of Object.entries(rows)) {
+  for (const [name, row] of Object.entries<Row>(rows)) {
     let pointer: { readonly call: Call } | undefined;
     let calls = 0;
     symbols[name] = (...args) => {
       if (++calls <= BOUND_AFTER) return (pointer ??= findPointer(name, row)).call(...args);
-      const bound = Deno.dlopen(LIBRARY, { [name]: row }).symbols[name] as Call;
-      symbols[name] = bound;
-      return bound(...args);
+      return bind(symbols, name, row)(...args);
     };
   }
-  return symbols as unknown as Symbols;
+  return symbols;
+}
+
+function bind(symbols: Record<string, Call>, name: string, row: Row): Call {
+  const bound = Deno.dlopen(LIBRARY, { [name]: row }).symbols[name] as Call;
+  symbols[name] = bound;
+  return bound;
 }
 
 /** A symbol declared as data is its own address. */

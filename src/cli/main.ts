@@ -2,6 +2,7 @@
 import { closestString } from "@std/text/closest-string";
 import { MinisandboxError, UsageError } from "../errors.ts";
 import { VERSION } from "../version.ts";
+import { Interrupted } from "./interrupted.ts";
 import type { Subcommand } from "./subcommand.ts";
 
 /** Loads each subcommand only when it is asked for: a start stays cheap. */
@@ -30,6 +31,7 @@ export async function main(args: readonly string[]): Promise<number> {
   try {
     return await dispatch(args);
   } catch (error) {
+    if (error instanceof Interrupted) return error.exitCode;
     if (!(error instanceof MinisandboxError)) {
       console.error("minisandbox: This is a fault of minisandbox itself, please report it:");
       console.error(error);

@@ -3,6 +3,7 @@ import { HostError, messageOf } from "../errors.ts";
 import type { RunningCommand } from "../app/run.ts";
 import { signalNumber } from "../app/signal.ts";
 import type { Wires } from "../app/wire.ts";
+import { Interrupted } from "./interrupted.ts";
 
 /** Signals that go on to the command. */
 const FORWARDED = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
@@ -85,17 +86,6 @@ export class Relay implements Disposable {
     const isHeard = this.#command?.kill(signalNumber(name)) ?? false;
     if (this.#command === undefined && isEnding) this.#abort.abort(new Interrupted(name));
     if (isHeard && this.#interrupts >= INSISTENCE) this.#abort.abort(new Interrupted(name));
-  }
-}
-
-/** A signal ended the run: no failure of ours. */
-export class Interrupted extends Error {
-  /** The signal's number. */
-  readonly signal: number;
-
-  constructor(name: "SIGINT" | "SIGTERM" | "SIGHUP" | "SIGQUIT" | "SIGUSR1" | "SIGUSR2") {
-    super(`interrupted by ${name}`);
-    this.signal = signalNumber(name);
   }
 }
 

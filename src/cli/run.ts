@@ -6,7 +6,7 @@ import { settleSpec } from "../app/settle.ts";
 import { messageOf, MinisandboxError } from "../errors.ts";
 import { OutcomeFile } from "./outcome_file.ts";
 import { onStderr, Progress } from "./progress.ts";
-import { Interrupted, Relay, windowSize } from "./relay.ts";
+import { Relay, windowSize } from "./relay.ts";
 import { findOutcomeFile, parseRunLine, type RunLine } from "./run_option.ts";
 import { signalNumber } from "../app/signal.ts";
 import type { Subcommand } from "./subcommand.ts";
@@ -113,7 +113,6 @@ async function runMain(argv: readonly string[]): Promise<number> {
   } catch (error) {
     const failed = { kind: "failed", code: null, signal: null, error: toErrorFields(error) };
     outcomeFile.write({ ...failed, phases, cpuMs: 0, peakMemoryBytes: null });
-    if (error instanceof Interrupted) return 128 + error.signal;
     throw error;
   }
 }

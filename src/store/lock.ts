@@ -78,6 +78,11 @@ export class Lock implements Disposable {
   }
 }
 
+/** Removes the files of locks that nobody holds: those of the dead. */
+export function sweepLocks(dir: string): void {
+  for (const { name } of Deno.readDirSync(dir)) Lock.tryTake(`${dir}/${name}`)?.[Symbol.dispose]();
+}
+
 /** Says whether a path still names the file that a descriptor has open. */
 export function isSameFile(fd: number, path: string): boolean {
   try {

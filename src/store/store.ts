@@ -7,7 +7,7 @@ import { makeStore } from "./directory.ts";
 import { explainFailure } from "./failure.ts";
 import { layerKey } from "./key.ts";
 import { holdLayer, type Layer } from "./layer.ts";
-import { Lock } from "./lock.ts";
+import { Lock, sweepLocks } from "./lock.ts";
 import { NameShelf } from "./name.ts";
 import { type RemoveTree, removeTree } from "./remove.ts";
 import { TreeShelf } from "./tree.ts";
@@ -183,6 +183,7 @@ export class Store implements Disposable {
 
   /** Removes what processes that have died left behind, and says how many directories that were. */
   async sweep(): Promise<number> {
+    sweepLocks(`${this.dir}/locks`);
     const removed = await sweepWorkDirs(`${this.dir}/runs`, this.#remove);
     return removed + await sweepWorkDirs(`${this.dir}/tmp`, this.#remove);
   }

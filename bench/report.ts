@@ -12,7 +12,7 @@ export interface Case {
   readonly name: string;
   readonly rows: readonly Row[];
   /** The row that the others are compared with: their ratio is how much longer they take. */
-  readonly baseline: string;
+  readonly baseline: string | null;
 }
 
 /** All of it. */
@@ -33,16 +33,22 @@ export function formatReport({ machine, cases, skipped }: Report): string {
 }
 
 function formatCase({ name, rows, baseline }: Case): string {
-  const base = rows.find((row) => row.name === baseline)!;
-  const table = [
-    [name, "median", "min", "max", `to ${baseline}`, "what it does"],
-    ...rows.map((row) => [
-      row.name,
-      ...[row.median, row.min, row.max].map((ms) => ms.toFixed(2)),
-      `${(row.median / base.median).toFixed(2)}x`,
-      row.what,
-    ]),
-  ];
+  const base = rows.find((row) => row.name === baseline);
+  const ms = (time: number) => time.toFixed(2);
+  const table = base === undefined
+    ? [
+      [name, "median", "p95", "min", "max"],
+      ...rows.map((row) => [row.name, ...[row.median, row.p95, row.min, row.max].map(ms)]),
+    ]
+    : [
+      [name, "median", "min", "max", `to ${base.name}`, "what it does"],
+      ...rows.map((row) => [
+        row.name,
+        ...[row.median, row.min, row.max].map(ms),
+        `${ms(row.median / base.median)}x`,
+        row.what,
+      ]),
+    ];
   const widths = table[0]!.map((_, i) => Math.max(...table.map((row) => row[i]!.length)));
   const isNumber = (column: number) => column > 0 && column < 5;
   const lines = table.map((row) => {
@@ -51,9 +57,6 @@ function formatCase({ name, rows, baseline }: Case): string {
     );
     return `| ${cells.join(" | ")} |`;
   });
-  const rule = `|${
-    widths.map((width, i) => "-".repeat(width + 1) + (isNumber(i) ? ":" : "-"))
-      .join("|")
-  }|`;
-  return [lines[0]!, rule, ...lines.slice(1)].join("\n");
+  const rule = widths.map((width, i) => "-".repeat(width + 1) + (isNumber(i) ? ":" : "-"));
+  return [lines[0]!, `|${rule.join("|")}|`, ...lines.slice(1)].join("\n");
 }

@@ -74,16 +74,18 @@ export function makeUpper(dir: string, parts: readonly Part[], identity: Identit
       { remedy: "Give --upper-dir DIR on a file system that does, such as ext4 or xfs." },
     );
   }
-  for (const kind of ["upper", "work"]) {
-    makeOwned(`${dir}/${kind}`, identity);
-    parts.forEach((_, i) => makeOwned(`${dir}/${kind}/${i}`, identity));
+  const umask = Deno.umask(0o022);
+  try {
+    for (const kind of ["upper", "work"]) {
+      Deno.mkdirSync(`${dir}/${kind}`);
+      for (const i of parts.keys()) {
+        Deno.mkdirSync(`${dir}/${kind}/${i}`);
+        own(`${dir}/${kind}/${i}`, identity);
+      }
+    }
+  } finally {
+    Deno.umask(umask);
   }
-}
-
-function makeOwned(path: string, identity: Identity): void {
-  Deno.mkdirSync(path);
-  Deno.chmodSync(path, 0o755); // whatever the umask
-  own(path, identity);
 }
 
 function own(path: string, { kind, uids, gids }: Identity): void {

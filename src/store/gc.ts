@@ -1,8 +1,6 @@
 /** Takes out of a store what nothing uses. */
-import { basename } from "@std/path/basename";
 import { isErrno } from "../../ffi/mod.ts";
 import { moveUnused, readUse } from "./hold.ts";
-import { Lock } from "./lock.ts";
 import type { RemoveTree } from "./remove.ts";
 import type { Store } from "./store.ts";
 import { directorySize } from "./usage.ts";
@@ -20,7 +18,7 @@ export interface GcWish {
 
 /** Something that was removed, or would be. */
 export interface GcItem {
-  readonly kind: "layer" | "tree" | "digest" | "lock" | "leftover";
+  readonly kind: "layer" | "tree" | "digest" | "leftover";
   readonly name: string;
   readonly bytes: number;
   /** ISO 8601; null where it is not known. */
@@ -58,7 +56,6 @@ export async function collectGarbage(
   removed.push(...await collectTrees(store, wish, remove));
   const gone = new Set(isDryRun ? removed.map(({ name }) => name) : []);
   removed.push(...collectDigests(store, gone, isDryRun));
-  removed.push(...collectLocks(store, isDryRun));
   const freedBytes = removed.reduce((sum, { bytes }) => sum + bytes, 0);
   return { removed, freedBytes, keptBytes: layers.keptBytes };
 }
@@ -116,15 +113,6 @@ function collectDigests({ dir, catalog }: Store, gone: Set<string>, isDryRun: bo
     if (known.has(Deno.readLinkSync(path))) return [];
     if (!isDryRun) Deno.removeSync(path);
     return [item("digest", name)];
-  });
-}
-
-/** The locks of killed processes: nobody has them. */
-function collectLocks({ dir }: Store, isDryRun: boolean): GcItem[] {
-  return [...Deno.readDirSync(`${dir}/locks`)].flatMap(({ name }) => {
-    if (isDryRun) return [];
-    using lock = Lock.tryTake(`${dir}/locks/${name}`); // disposing of it removes the file
-    return lock === null ? [] : [item("lock", basename(name))];
   });
 }
 

@@ -2,7 +2,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { dockerSave, type ImageParts, writeOci } from "../support/image.ts";
 import { identity } from "../support/identity.ts";
-import { minisandbox, removeStore } from "../support/minisandbox.ts";
+import { minisandbox, removeStore, type Result } from "../support/minisandbox.ts";
 import { rootFs } from "../support/root_fs.ts";
 import { tar } from "../support/tar.ts";
 import { tempDir } from "../support/temp_dir.ts";
@@ -32,12 +32,12 @@ function image(): ImageParts {
   };
 }
 
-function sandbox(store: string, base: string, script: string, ...args: string[]) {
+function sandbox(store: string, base: string, script: string, ...args: string[]): Promise<Result> {
   const run = ["run", "--quiet", "--store", store, "--base", base, ...args];
   return minisandbox([...run, "--", "/bin/sh", "-c", script]);
 }
 
-async function baseImport(store: string, ...args: string[]) {
+async function baseImport(store: string, ...args: string[]): Promise<Result> {
   return await minisandbox(["base", "import", "--quiet", "--json", "--store", store, ...args]);
 }
 

@@ -1,0 +1,207 @@
+/** Tests of the order in which a sandbox is made: plans as data, for hosts of every kind. */
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import type { Layout } from "../../src/sandbox/layout.ts";
+import { NO_LIMITS } from "../../src/sandbox/limit.ts";
+import { planFacts, planSandbox } from "../../src/sandbox/mod.ts";
+import type { Step } from "../../src/sandbox/step.ts";
+import { hostOf, KINDS } from "../support/host.ts";
+import { calls, place, places } from "../support/plan.ts";
+
+const LAYOUT: Layout = {
+  parts: [
+    { target: "/", lowers: [lower("/store/layer"), lower("/store/site"), lower("/store/root")] },
+    { target: "/usr", lowers: [{ path: "/usr", isIdMapped: true }] },
+  ],
+  upper: { kind: "disk", dir: "/store/runs/1" },
+  binds: [
+    { source: "/data", target: "/mnt/data", isDirectory: true, isWritable: false },
+    { source: "/file", target: "/srv/file", isDirectory: false, isWritable: true },
+  ],
+  network: "none",
+  hostname: "box",
+  limits: NO_LIMITS,
+};
+
+function lower(path: string) {
+  return { path, isIdMapped: false };
+}
+
+const plan = (kind: (typeof KINDS)[number], more: Partial<Layout> = {}) =>
+  planSandbox({ ...LAYOUT, ...more }, planFacts(hostOf(kind), null));
+
+/** Each kind of host with each kind of layout. */
+function each(check: (plan: readonly Step[], kind: (typeof KINDS)[number]) => void): void {
+  for (const kind of KINDS) {
+    for (const network of ["none", "blackhole", "host"] as const) {
+      check(plan(kind, { network }), kind);
+      check(plan(kind, { network, upper: { kind: "tmpfs", sizeBytes: 9, inodes: null } }), kind);
+      check(plan(kind, { network, binds: [], parts: [LAYOUT.parts[0]!] }), kind);
+    }
+  }
+}
+
+Deno.test("nothing is mounted before the sandbox's own namespaces are there", () => {
+  each((plan) => {
+    const made = place(plan, /^unshare\(.*CLONE_NEWNS/);
+    const mounts = places(plan, /^(mount|move_mount|umount2|pivot_root|chroot|sethostname)\(/);
+    assert(mounts.length > 10 && mounts.every((at) => at > made));
+  });
+});
+
+Deno.test("/proc is mounted by the first process of the sandbox's pid namespace", () => {
+  each((plan) => {
+    const [first] = places(plan, /^clone\(/);
+    assert(place(plan, /^mount\("proc", "proc"/) > first!);
+    assert(place(plan, /^unshare\(.*CLONE_NEWPID/) < first!);
+    assertEquals(places(plan, /^clone\(/).length, 1);
+  });
+});
+
+Deno.test("parts of /proc are covered after it is mounted, and before the root is changed", () => {
+  each((plan) => {
+    const [proc, root] = [place(plan, /^mount\("proc"/), place(plan, /^chroot\(/)];
+    for (const what of ["sys", "kcore", "irq"]) {
+      const covered = place(plan, new RegExp(`^mount\\("/t/\\w+", "proc/${what}"`));
+      assert(proc < covered && covered < root);
+    }
+  });
+});
+
+Deno.test("the root is moved over the old one before it is entered, and binds come after", () => {
+  each((plan) => {
+    const moved = place(plan, /^mount\("\.", "\/", NULL, MS_MOVE/);
+    const root = place(plan, /^chroot\("\."\)/);
+    assertEquals([root, place(plan, /^chdir\("\/"\)/)], [moved + 1, moved + 2]);
+    for (const bind of places(plan, /^move_mount\(<bind-/)) assert(bind > root);
+  });
+});
+
+Deno.test("trees of the host are opened before the template is entered, where they still are", () => {
+  each((plan, kind) => {
+    const template = place(plan, /^setns\(<template>, CLONE_NEWNS\)/);
+    const opened = places(plan, /^open_tree\(/);
+    assert(opened.every((at) => at < template));
+    const holder = places(plan, /^setns\(<holder-user>, CLONE_NEWUSER\)/)[0] ?? -1;
+    // Root may open, and map the ids of, what the holder may not; a user has no right before it.
+    const isRoot = kind === "root" || kind === "none";
+    assert(opened.every((at) => isRoot ? holder < 0 || at < holder : at > holder));
+  });
+});
+
+Deno.test("capabilities are dropped after the last namespace is entered", () => {
+  each((plan) => {
+    const entered = Math.max(...places(plan, /^(setns|unshare)\(/));
+    const dropped = places(plan, /^prctl\(PR_CAPBSET_DROP/);
+    assert(dropped.every((at) => at > entered));
+  });
+});
+
+Deno.test("init keeps no capability, but one where programs share its user namespace", () => {
+  for (const kind of KINDS) {
+    const dropped = calls(plan(kind), /^prctl\(PR_CAPBSET_DROP/).map((call) =>
+      Number(call.split(", ")[1])
+    );
+    const ptrace = 19;
+    const all = Array.from({ length: 41 }, (_, i) => i);
+    assertEquals(dropped, kind === "none" ? all.filter((it) => it !== ptrace) : all);
+  }
+});
+
+Deno.test("the seccomp filter comes after no_new_privs and after all that it would refuse", () => {
+  each((plan) => {
+    const privileges = place(plan, /^prctl\(PR_SET_NO_NEW_PRIVS, 1/);
+    const filter = place(plan, /^prctl\(PR_SET_SECCOMP, 2/);
+    assert(privileges < filter);
+    const refused = places(plan, /^(mount|move_mount|setns|unshare|clone|chroot|open_tree)\(/);
+    assert(refused.every((at) => at < filter));
+  });
+});
+
+Deno.test("descriptors are closed just before init is executed, which is the last step", () => {
+  each((plan) => {
+    const closed = place(plan, /^close_range\(3, 4294967295, CLOSE_RANGE_CLOEXEC\)/);
+    assertEquals(place(plan, /^execveat\(<init>, "", \["init"\]/), plan.length - 1);
+    for (const { call } of plan.slice(closed + 1, -1)) assert(call.startsWith("rt_sig"));
+  });
+});
+
+Deno.test("memory is hidden after each change of credentials", () => {
+  each((plan) => {
+    for (const at of places(plan, /^setresuid\(/)) {
+      const next = plan.slice(at + 1).find(({ call }) => call !== "setresgid");
+      assertEquals(next?.name, "hide our memory");
+    }
+  });
+});
+
+Deno.test("the owner's end is let go before all else", () => {
+  each((plan) => assertEquals(plan[0]!.name, "let go of the owner's end"));
+});
+
+Deno.test("lowers are joined with the topmost first, each at its own place", () => {
+  const overlays = calls(plan("root"), /^mount\("overlay"/).map((call) =>
+    /lowerdir=([^,]*)/.exec(call)![1]
+  );
+  assertEquals(overlays, ["/l/0:/l/1:/l/2", "/l/3"]);
+  const placed = plan("single").filter(({ call }) => call === "move_mount");
+  assertEquals(placed.slice(0, 4).map(({ name }) => name), [
+    'place "/store/layer"',
+    'place "/store/site"',
+    'place "/store/root"',
+    'place "/usr"',
+  ]);
+});
+
+Deno.test("overlays are mounted from the root down, and carry no option that lets files lie", () => {
+  each((plan) => {
+    const overlays = calls(plan, /^mount\("overlay"/);
+    assertEquals(overlays[0]!.startsWith('mount("overlay", "/m", '), true);
+    assert(overlays.every((call) => call.includes("userxattr,volatile")));
+    assert(!overlays.some((call) => /metacopy|redirect_dir|index=/.test(call)));
+  });
+});
+
+Deno.test("a bind is read-only unless told otherwise, and never set-uid or a device", () => {
+  assertEquals(
+    calls(plan("root"), /^mount_setattr\(AT_FDCWD/).map((call) => /\{.*\}/.exec(call)![0]),
+    ["{attr_set=RDONLY|NOSUID|NODEV}", "{attr_set=NOSUID|NODEV}"],
+  );
+});
+
+Deno.test("the host's network is entered by nobody: with --network host none is", () => {
+  for (const kind of KINDS) {
+    assertEquals(places(plan(kind, { network: "host" }), /CLONE_NEWNET/), []);
+    assertEquals(places(plan(kind), /^setns\(<pair-net>, CLONE_NEWNET\)/).length, 1);
+  }
+});
+
+Deno.test("whatever a layout holds, each result is made before it is taken, and taken once", () => {
+  const path = fc.string({ minLength: 1, maxLength: 8 }).map((text) => `/${text}`);
+  const name = fc.stringMatching(/^[a-z:,\\ \n]{1,9}$/).filter((it) => it !== ".");
+  const layout = fc.record({
+    lowers: fc.array(fc.record({ path, isIdMapped: fc.boolean() }), { minLength: 1, maxLength: 9 }),
+    binds: fc.array(
+      fc.record({
+        source: path,
+        target: fc.array(name, { minLength: 1, maxLength: 4 }).map((it) => `/${it.join("/")}`),
+        isWritable: fc.boolean(),
+        isDirectory: fc.boolean(),
+      }),
+      { maxLength: 5 },
+    ),
+    kind: fc.constantFrom(...KINDS),
+  });
+  fc.assert(fc.property(layout, ({ lowers, binds, kind }) => {
+    const made = new Set<string>();
+    const taken = new Set<string>();
+    for (const { args, output } of plan(kind, { parts: [{ target: "/", lowers }], binds })) {
+      for (const arg of args) {
+        if (typeof arg !== "object" || arg === null || !("output" in arg)) continue;
+        assert(made.has(arg.output) && !taken.has(arg.output), arg.output);
+        taken.add(arg.output);
+      }
+      if (output !== undefined) made.add(output);
+    }
+  }));
+});

@@ -252,6 +252,9 @@ export const MAGIC = {
   TMPFS_MAGIC: 0x01021994,
 } as const;
 
+/** What the entries of a directory are (readdir(3)). */
+export const DT = { DT_UNKNOWN: 0, DT_DIR: 4 } as const;
+
 /** Operations of classic BPF, as seccomp filters use them. */
 export const BPF = {
   BPF_LD: 0x00,

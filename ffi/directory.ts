@@ -1,4 +1,5 @@
 /** Wrappers of the calls that read what directories and links hold, one call each. */
+import { DT } from "./constant.ts";
 import { check } from "./errno.ts";
 import { DIRENT64 } from "./layout.ts";
 import { libc } from "./libc.ts";
@@ -7,25 +8,34 @@ import { cstr, type CString, quote } from "./text.ts";
 const scratch = new Uint8Array(65536);
 const view = new DataView(scratch.buffer);
 
+/** What a directory holds. */
+export interface DirectoryEntry {
+  /** Text of one character a byte. */
+  readonly name: string;
+  /** Whether it is a directory; null where the file system does not say. */
+  readonly isDirectory: boolean | null;
+}
+
 /**
- * Wraps `getdents64(2)`: the next names of a directory, as text with one character a byte, without
- * `.` and `..`; null at the end.
+ * Wraps `getdents64(2)`: the next entries of a directory, without `.` and `..`; null at the end.
  *
  * @throws {SyscallError} If refused.
  */
-export function readDirectory(fd: number): string[] | null {
+export function readDirectory(fd: number): DirectoryEntry[] | null {
   const length = check(
     libc.getdents64(fd, scratch, BigInt(scratch.length)),
     () => `getdents64(${fd}, …, ${scratch.length})`,
   );
   if (length === 0) return null;
-  const names: string[] = [];
+  const entries: DirectoryEntry[] = [];
   for (let at = 0; at < length; at += view.getUint16(at + DIRENT64.d_reclen, true)) {
     const start = at + DIRENT64.d_name;
     const name = byteText(scratch.subarray(start, scratch.indexOf(0, start)));
-    if (name !== "." && name !== "..") names.push(name);
+    if (name === "." || name === "..") continue;
+    const type = scratch[at + DIRENT64.d_type]!;
+    entries.push({ name, isDirectory: type === DT.DT_UNKNOWN ? null : type === DT.DT_DIR });
   }
-  return names;
+  return entries;
 }
 
 /** Wraps `readlinkat(2)`: the target's bytes. @throws {SyscallError} If refused. */

@@ -145,42 +145,45 @@ const LIBRARY = "libc.so.6";
 /** So many calls through a plain pointer, 3 us each, cost as much as a binding. */
 const BOUND_AFTER = 64;
 
-const symbols = bindLate();
-
 /**
  * The functions of libc, as called; their wrappers beside this file check what they return. Each is
  * called through a plain pointer first, and bound when it is called often: Deno compiles a way into
  * a function that is bound, 0.2 ms, and with all of them a start took 12 ms longer.
  */
-export const libc: Symbols = symbols as unknown as Symbols;
+export const libc: Symbols = bindLate(rows);
 
-/** Binds every function: in a test, the first call of one looks like a library that is left open. */
-export function bindAll(): void {
-  for (const [name, row] of Object.entries(rows)) bind(symbols, name, row);
-}
-
-function bindLate(): Record<string, Call> {
+function bindLate(rows: Readonly<Record<string, Row>>): Symbols {
   const symbols: Record<string, Call> = {};
-  for (const [name, row] of Object.entries<Row>(rows)) {
+  for (const [name, row] of Object.entries(rows)) {
     let pointer: { readonly call: Call } | undefined;
     let calls = 0;
     symbols[name] = (...args) => {
-      if (++calls <= BOUND_AFTER) return (pointer ??= findPointer(name, row)).call(...args);
-      return bind(symbols, name, row)(...args);
+      // A call on another thread needs its library open, or a pointer.
+      if (row.nonblocking === true || ++calls <= BOUND_AFTER) {
+        return (pointer ??= findPointer(name, row)).call(...args);
+      }
+      const bound = lookUp(name, row) as Call;
+      symbols[name] = bound;
+      return bound(...args);
     };
   }
-  return symbols;
-}
-
-function bind(symbols: Record<string, Call>, name: string, row: Row): Call {
-  const bound = Deno.dlopen(LIBRARY, { [name]: row }).symbols[name] as Call;
-  symbols[name] = bound;
-  return bound;
+  return symbols as unknown as Symbols;
 }
 
 /** A symbol declared as data is its own address. */
 function findPointer(name: string, row: Row): { readonly call: Call } {
-  const variable = { [name]: { name: row.name ?? name, type: "pointer" } } as const;
-  const address = Deno.dlopen(LIBRARY, variable).symbols[name] as Deno.PointerObject<Row>;
-  return new Deno.UnsafeFnPointer(address, row) as unknown as { readonly call: Call };
+  const address = lookUp(name, { name: row.name ?? name, type: "pointer" });
+  return new Deno.UnsafeFnPointer(address as Deno.PointerObject<Row>, row) as unknown as {
+    readonly call: Call;
+  };
+}
+
+/** What is found stays when the handle is closed, for libc itself is never unloaded. */
+function lookUp(name: string, symbol: Row | Deno.ForeignStatic): unknown {
+  const library = Deno.dlopen(LIBRARY, { [name]: symbol });
+  try {
+    return library.symbols[name];
+  } finally {
+    library.close();
+  }
 }

@@ -72,7 +72,6 @@ async function testFile(
       "test",
       "--allow-all",
       "--no-check",
-      "--preload=tests/support/bind_libc.ts",
       `--junit-path=${report}`,
       file,
     ];

@@ -6,7 +6,9 @@ import type { Time } from "./entry.ts";
 export function listNames(fd: number): string[] {
   const names: string[] = [];
   seek(fd, 0, SEEK.SEEK_SET); // it may have been read before
-  for (let more = readDirectory(fd); more !== null; more = readDirectory(fd)) names.push(...more);
+  for (let more = readDirectory(fd); more !== null; more = readDirectory(fd)) {
+    for (const { name } of more) names.push(name);
+  }
   return names.sort();
 }
 

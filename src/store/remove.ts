@@ -39,7 +39,7 @@ export async function removeTree(dir: string): Promise<void> {
       if (isErrno(error, "EACCES", "EPERM")) {
         throw new Deno.errors.PermissionDenied(`Cannot remove "${dir}"`, { cause: error });
       }
-      if (attempt === ATTEMPTS || !isErrno(error, "ENOENT", "ENOTEMPTY")) throw error;
+      if (attempt === ATTEMPTS || !isErrno(error, "ENOENT", "ENOTEMPTY", "ENOTDIR")) throw error;
       await delay(20 * attempt);
     }
   }
@@ -73,26 +73,22 @@ class Removal {
   }
 
   async #empty(fd: number, top: number, depth: number): Promise<void> {
-    for (let names = readDirectory(fd); names !== null; names = readDirectory(fd)) {
-      for (const name of names) {
+    for (let found = readDirectory(fd); found !== null; found = readDirectory(fd)) {
+      for (const { name, isDirectory } of found) {
         if (fd === top && name.startsWith(this.#prefix)) continue;
-        await this.#remove(fd, toBytes(name), top, depth);
+        const bytes = toBytes(name);
+        await this.#rest();
+        if (isDirectory !== true && unlinked(fd, bytes)) continue;
+        if (depth < MAX_DEPTH) await this.#removeDirectory(fd, bytes, top, depth + 1);
+        else this.#moveUp(fd, bytes, top);
       }
     }
   }
 
-  async #remove(fd: number, name: CString, top: number, depth: number): Promise<void> {
-    if (performance.now() > this.#until) {
-      await delay(0);
-      this.#until = performance.now() + SLICE_MS;
-    }
-    try {
-      unlinkAt(fd, name);
-    } catch (error) {
-      if (!isErrno(error, "EISDIR")) throw error;
-      if (depth < MAX_DEPTH) await this.#removeDirectory(fd, name, top, depth + 1);
-      else this.#moveUp(fd, name, top);
-    }
+  async #rest(): Promise<void> {
+    if (performance.now() <= this.#until) return;
+    await delay(0);
+    this.#until = performance.now() + SLICE_MS;
   }
 
   async #removeDirectory(fd: number, name: CString, top: number, depth: number): Promise<void> {
@@ -113,6 +109,17 @@ class Removal {
 
   #movedName(number: number): string {
     return `${this.#prefix}${number}`;
+  }
+}
+
+/** Removes what is no directory; false if it is one. */
+function unlinked(fd: number, name: CString): boolean {
+  try {
+    unlinkAt(fd, name);
+    return true;
+  } catch (error) {
+    if (isErrno(error, "EISDIR")) return false;
+    throw error;
   }
 }
 

@@ -40,6 +40,7 @@ const GROUPS: readonly (readonly [group: string, values: Values, ...includes: st
   ["RLIMIT", constant.RLIMIT, "sys/resource.h"],
   ["SOCKET", constant.SOCKET, "sys/socket.h"],
   ["IFF", constant.IFF, "net/if.h"],
+  ["DT", constant.DT, "dirent.h"],
   ["MAGIC", constant.MAGIC, "linux/magic.h"],
   ["BPF", constant.BPF, "linux/filter.h"],
   ["ERRNO", ERRNO, "errno.h"],

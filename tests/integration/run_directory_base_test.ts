@@ -1,6 +1,5 @@
 /** Tests of `--base DIR`: a root file system in a folder. */
 import { assertEquals } from "@std/assert";
-import "../support/bind_libc.ts";
 import { minisandbox, printed, refusal } from "../support/minisandbox.ts";
 import { copyPrograms } from "../support/root.ts";
 import { tempDir } from "../support/temp_dir.ts";

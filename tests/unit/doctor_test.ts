@@ -3,12 +3,22 @@ import { assertEquals } from "@std/assert";
 import { judgeIdentity } from "../../src/app/doctor/identity.ts";
 import { judgeCalls, judgeKernel } from "../../src/app/doctor/kernel.ts";
 import { judgeHostTree } from "../../src/app/doctor/mount.ts";
-import { judgeLimits, judgeOthers, judgeUser } from "../../src/app/doctor/namespace.ts";
+import {
+  judgeLimits,
+  judgeOthers,
+  judgeUser,
+  type NamespaceSettings,
+} from "../../src/app/doctor/namespace.ts";
 import { judgeProgram } from "../../src/app/doctor/program.ts";
 import { judgeOpenFiles, judgeSpace } from "../../src/app/doctor/resource.ts";
 import { formatFinding } from "../../src/cli/doctor.ts";
 
-const SETTINGS = { isRoot: false, maxUser: 1000, debianClone: null, ubuntuRestrict: null };
+const SETTINGS: NamespaceSettings = {
+  isRoot: false,
+  maxUser: 1000,
+  debianClone: null,
+  ubuntuRestrict: null,
+};
 const ANSWERS = {
   user: null,
   mnt: null,
@@ -42,7 +52,7 @@ Deno.test("missing system calls are named", () => {
 
 Deno.test("a refused user namespace has the setting that refuses it as remedy", () => {
   assertEquals(judgeUser(null, SETTINGS).status, "PASS");
-  const remedy = (settings: Partial<typeof SETTINGS & Record<string, number | boolean>>) =>
+  const remedy = (settings: Partial<NamespaceSettings>) =>
     judgeUser("EPERM", { ...SETTINGS, ...settings }).remedy?.split(",")[0];
   assertEquals(remedy({ maxUser: 0 }), "sysctl -w user.max_user_namespaces=65536");
   assertEquals(remedy({ debianClone: 0 }), "sysctl -w kernel.unprivileged_userns_clone=1");

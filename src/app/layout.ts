@@ -6,6 +6,7 @@ import {
   type Identity,
   type Layout,
   type Lower,
+  MAX_LOWERS,
   type Part,
 } from "../sandbox/mod.ts";
 import type { Layer } from "../store/mod.ts";
@@ -41,6 +42,14 @@ export function joinLayout(
         remedy: "Something is mounted in it on the host; give the layer another path.",
       });
     }
+  }
+  const count = parts.reduce((sum, { lowers }) => sum + lowers.length, 0);
+  if (count > MAX_LOWERS) {
+    const most = MAX_LOWERS - (count - layers.length);
+    throw new UsageError(
+      `Cannot show ${layers.length} layers: a sandbox on this base has room for ${most}`,
+      { remedy: "Join some archives to one." },
+    );
   }
   return {
     parts,

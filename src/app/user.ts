@@ -1,6 +1,6 @@
 /** The user that a command runs as, looked up inside. */
 import { HostError, UsageError } from "../errors.ts";
-import { generatedEtc, type Host, isMapped } from "../sandbox/mod.ts";
+import { generatedEtc, type Host, type IdExtent, isMapped } from "../sandbox/mod.ts";
 
 /** A user inside. */
 export interface User {
@@ -31,9 +31,14 @@ export function findUser(
   const isHeld = identity.kind === "single" ||
     (isMapped(identity.uids, user.uid) && isMapped(identity.gids, user.gid));
   if (isHeld) return user;
-  throw new HostError(`Cannot run as user ${user.uid}: a sandbox has only 65536 ids here`, {
-    remedy: "Give --user an id below 65536.",
+  const count = Math.min(...[identity.uids, identity.gids].map(countIds));
+  throw new HostError(`Cannot run as user ${user.uid}: a sandbox has only ${count} ids here`, {
+    remedy: `Give --user an id below ${count}.`,
   });
+}
+
+function countIds(extents: readonly IdExtent[]): number {
+  return extents.reduce((sum, { count }) => sum + count, 0);
 }
 
 function lookUp(root: ReadRootFile | null, wanted: string | number): User {

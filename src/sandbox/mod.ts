@@ -12,7 +12,7 @@ export { DEFAULT_LIMITS, type Limits, NO_LIMITS } from "./limit.ts";
 export { planFacts, processFacts } from "./facts.ts";
 export { fileSystemOf, freeSpace, holdsAttributes } from "./file_system.ts";
 export { CAPABILITIES, type Capability, type Hardening, USUAL_HARDENING } from "./harden.ts";
-export { planHolder, planIdMaps, planNamespaces, planPair } from "./holder_plan.ts";
+export { MAX_LOWERS, planHolder, planIdMaps, planNamespaces, planPair } from "./holder_plan.ts";
 export { findProgram, type Host, probeHost, readIdentityFacts } from "./host.ts";
 export {
   chooseIdentity,

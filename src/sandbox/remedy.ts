@@ -83,6 +83,12 @@ const REMEDIES: readonly Remedy[] = [
     text: "Something is mounted below it that must not be uncovered: bind it with --bind instead.",
   },
   {
+    call: "move_mount",
+    name: "bind",
+    errno: EINVAL,
+    text: "The target is a link inside: give the path that it leads to.",
+  },
+  {
     call: "chdir",
     name: "enter the working directory",
     errno: ENOENT,

@@ -21,7 +21,7 @@ export function parseXattrs(
   for (const [key, value] of records) {
     const isRaw = key.startsWith(SCHILY);
     if (!isRaw && !key.startsWith(LIBARCHIVE)) continue;
-    const name = isRaw ? parseSchilyName(key) : decodePercent(key.slice(LIBARCHIVE.length));
+    const name = decodePercent(key.slice((isRaw ? SCHILY : LIBARCHIVE).length));
     if (name === "" || name.includes("\0")) throw place.refuse("has a malformed attribute");
     if (isOfOverlay(name)) throw place.refuse("carries an extended attribute of overlayfs");
     if (found.get(name)?.isRaw === true && !isRaw) continue;
@@ -30,11 +30,7 @@ export function parseXattrs(
   return [...found.values()].map(({ name, value }) => ({ name, value }));
 }
 
-/** GNU tar escapes only what would end a keyword, and the escape itself. */
-function parseSchilyName(key: string): string {
-  return key.slice(SCHILY.length).replaceAll("%3D", "=").replaceAll("%25", "%");
-}
-
+/** libarchive escapes all that is special in both, GNU tar what would end a keyword, and "%". */
 function decodePercent(text: string): string {
   return text.replace(/%([0-9A-Fa-f]{2})/g, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
 }

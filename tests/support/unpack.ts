@@ -12,9 +12,16 @@ export async function unpackBytes(
   return await unpackInto(dir, pieces(bytes, step), { name: "x.tar", owners: "root", ...rest });
 }
 
-/** Unpacks a file as `unpackBytes`. */
-export async function unpackFile(archive: string, dir: string): Promise<UnpackSummary> {
-  return await unpackBytes(await Deno.readFile(archive), dir, { name: archive });
+/** Unpacks a file, keeping all that we may; devices are left out. */
+export async function unpackStream(archive: string, dir: string): Promise<UnpackSummary> {
+  const isRoot = Deno.uid() === 0;
+  Deno.mkdirSync(dir, { recursive: true });
+  return await unpackInto(dir, (await Deno.open(archive)).readable, {
+    name: archive,
+    owners: isRoot ? "keep" : "root",
+    isMapped: (id) => isRoot || id === Deno.uid(),
+    devices: "skip",
+  });
 }
 
 /** Gives bytes in pieces of `step`. */

@@ -1,7 +1,7 @@
 /** Tests of paths of the host that are shown inside. */
 import { assertEquals } from "@std/assert";
 import { minisandbox, printed, refusal } from "../support/minisandbox.ts";
-import { identity } from "../support/identity.ts";
+import { identity, onlyAs } from "../support/identity.ts";
 import { tempDir } from "../support/temp_dir.ts";
 
 /** Makes a directory with a file in it, open to all. */
@@ -101,6 +101,25 @@ Deno.test("a relative source is taken from our working directory", async () => {
   prepare(`${temp.path}/shared`);
   const args = ["--bind", "shared/file:/srv/file"];
   assertEquals(await printed("cat /srv/file", args, { cwd: temp.path }), "from outside");
+});
+
+Deno.test({
+  name: "a bind of what we may not look at is refused in one line",
+  ...onlyAs("subordinate", "single"),
+  fn: async () => {
+    assertEquals(refusal(await minisandbox(["run", "--bind", "/root/x:/x", "--", "true"])), [
+      125,
+      'Cannot bind "/root/x": permission denied',
+    ]);
+  },
+});
+
+Deno.test("a bind at a directory's link is refused with what to give instead", async () => {
+  const [code, line] = refusal(await minisandbox(["run", "--bind", "/usr:/var/run", "--", "true"]));
+  assertEquals([code, line.split(". ").at(-1)], [
+    125,
+    "The target is a link inside: give the path that it leads to.",
+  ]);
 });
 
 Deno.test("a bind that cannot be is refused in one line", async () => {

@@ -72,10 +72,11 @@ Deno.test("a user that does not exist is refused in one line", async () => {
     "Give --user a name of the sandbox's /etc/passwd, or an id.",
   ]);
   if (identity() !== "single") {
-    assertEquals(await user("70000"), [
+    const [code, line] = await user("70000");
+    assertEquals([code, line.replaceAll(/6553[67]/g, "N")], [
       125,
-      "Cannot run as user 70000: a sandbox has only 65536 ids here. " +
-      "Give --user an id below 65536.",
+      "Cannot run as user 70000: a sandbox has only N ids here. " +
+      "Give --user an id below N.",
     ]);
   }
 });

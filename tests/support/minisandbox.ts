@@ -119,6 +119,7 @@ async function feed(child: Deno.ChildProcess, input: RunOptions["stdin"] = ""): 
 export async function removeStore(dir: string): Promise<void> {
   for (const kind of ["environment", "snapshot", "base", "layer"]) {
     const list = await minisandbox([kind, "list", "--json", "--store", dir]);
+    assertEquals([list.code, list.stderr], [0, ""]);
     const found: { readonly key?: string; readonly name?: string }[] = JSON.parse(list.stdout);
     const names = found.map(({ key, name }) => key ?? name!);
     if (names.length > 0) await minisandbox([kind, "remove", "--store", dir, ...names]);

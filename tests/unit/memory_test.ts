@@ -2,7 +2,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { Memory } from "../../ffi/memory.ts";
-import "../support/bind_libc.ts";
 
 /** Reads what C would read. */
 const view = (address: number) =>

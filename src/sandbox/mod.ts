@@ -5,6 +5,7 @@ export { holdsMount, parseMountPoints } from "./base/mount_point.ts";
 export { giveTree, hostRootState, makeHostRoot, makeSite, type Site } from "./base/root_tree.ts";
 export { readFileBeneath } from "./base/root_file.ts";
 export { makeSkeleton, skeletonState } from "./base/skeleton.ts";
+export { type Controller, CONTROLLERS } from "./cgroup/hierarchy.ts";
 export { Engine } from "./engine.ts";
 export type { Usage } from "./cgroup/group.ts";
 export { CgroupParent } from "./cgroup/parent.ts";

@@ -10,7 +10,7 @@ import {
   type NamespaceSettings,
 } from "../../src/app/doctor/namespace.ts";
 import { judgeProgram } from "../../src/app/doctor/program.ts";
-import { judgeOpenFiles, judgeSpace } from "../../src/app/doctor/resource.ts";
+import { judgeCgroups, judgeOpenFiles, judgeSpace } from "../../src/app/doctor/resource.ts";
 import { formatFinding } from "../../src/cli/doctor.ts";
 
 const SETTINGS: NamespaceSettings = {
@@ -134,6 +134,13 @@ Deno.test("space and descriptors are measured by what is needed", () => {
   assertEquals(judgeOpenFiles(1024, 64).status, "PASS");
   const { status, lost } = judgeOpenFiles(1024, 256);
   assertEquals([status, lost], ["CAUTION", "No more than 99 sandboxes at once in one process."]);
+});
+
+Deno.test("controllers of cgroups are named, and the options that are lost without one", () => {
+  assertEquals(judgeCgroups([["memory", 2], ["pids", 1]]).status, "PASS");
+  const { status, found, lost } = judgeCgroups([["memory", null], ["pids", 2], ["cpu", null]]);
+  assertEquals([status, found], ["CAUTION", "pids (version 2)"]);
+  assertEquals(lost, "No --memory and --swap, no --cpus and --cpu-weight.");
 });
 
 Deno.test("a program counts where a base host shows it", () => {

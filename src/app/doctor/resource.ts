@@ -1,8 +1,8 @@
 /** Checks of what sandboxes use up: disk, descriptors, terminals, memory; and of cgroups. */
 import { format as formatBytes } from "@std/fmt/bytes";
-import { freeSpace } from "../../sandbox/mod.ts";
+import { CgroupParent, type Controller, CONTROLLERS, freeSpace } from "../../sandbox/mod.ts";
 import { Terminal } from "../../session/mod.ts";
-import { caution, type Finding, pass, skipped } from "./finding.ts";
+import { caution, type Finding, pass } from "./finding.ts";
 import type { Probe } from "./probe.ts";
 import { withSmallSandbox } from "./small_sandbox.ts";
 import { readSysctl } from "./sysctl.ts";
@@ -63,8 +63,11 @@ export const resourceProbes: readonly Probe[] = [
   },
   {
     check: "cgroups",
-    lost: "",
-    examine: () => skipped("cgroups", "not used yet"),
+    lost: "--memory, --swap, --cpus and --cpu-weight cannot be used.",
+    examine: () => {
+      const parent = new CgroupParent();
+      return judgeCgroups(CONTROLLERS.map((name) => [name, parent.find(name)?.version ?? null]));
+    },
   },
 ];
 
@@ -94,5 +97,30 @@ export function judgeOpenFiles(limit: number, sandboxes: number): Finding {
     lost: `No more than ${possible} sandboxes at once in one process.`,
     remedy: `ulimit -Hn ${needed} as root before minisandbox is started, or the line ` +
       `"* hard nofile ${needed}" in /etc/security/limits.conf, or LimitNOFILE=${needed}`,
+  });
+}
+
+/** What limits are held by a controller, as options. */
+const OPTIONS: Readonly<Record<Controller, string>> = {
+  memory: "--memory and --swap",
+  pids: "--pids for a whole sandbox",
+  cpu: "--cpus and --cpu-weight",
+};
+
+/** Judges the controllers that we may use, each by the version of cgroups that has it, or null. */
+export function judgeCgroups(
+  controllers: readonly (readonly [Controller, 1 | 2 | null])[],
+): Finding {
+  const usable = controllers.filter(([, version]) => version !== null);
+  const missing = controllers.filter(([, version]) => version === null).map(([name]) => name);
+  const found = usable.length === 0
+    ? "none can be used"
+    : usable.map(([name, version]) => `${name} (version ${version})`).join(", ");
+  if (missing.length === 0) return pass("cgroups", found);
+  return caution("cgroups", found, {
+    lost: `No ${missing.map((name) => OPTIONS[name]).join(", no ")}.`,
+    remedy:
+      "systemd-run --user --scope -p Delegate=yes minisandbox …, or have a cgroup delegated " +
+      "to this user",
   });
 }

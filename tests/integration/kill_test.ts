@@ -3,6 +3,7 @@ import { assertEquals } from "@std/assert";
 import { delay } from "@std/async/delay";
 import { adoptOrphans, awaitNoDescendants } from "../support/descendants.ts";
 import { assertNothingLeft, minisandbox, sharedStore, start } from "../support/minisandbox.ts";
+import { readUntil } from "../support/read_until.ts";
 import { tar } from "../support/tar.ts";
 import { tempDir } from "../support/temp_dir.ts";
 import { describeTree } from "../support/tree.ts";
@@ -25,6 +26,8 @@ function makeArchive(path: string, salt: number): void {
   Deno.writeFileSync(path, tar({ name: "./", type: "5" }, ...directories, ...files));
 }
 
+adoptOrphans();
+
 /** What lies in each layer: whole, or not there at all. */
 function describeLayers(store: string): string[][] {
   return [...Deno.readDirSync(`${store}/layers`)].map(({ name }) =>
@@ -45,7 +48,6 @@ Deno.test(`after kill -9 at ${KILLS} moments nothing survives the next start`, a
   assertEquals((await minisandbox(run("true"))).code, 0);
   const wholeMs = performance.now() - started;
   const [whole] = describeLayers(store);
-  adoptOrphans();
   try {
     for (let round = 0; round < KILLS; round++) {
       const isCold = round % 2 === 0;
@@ -127,6 +129,44 @@ print(os.read(reader, 2).decode(), flush=True)`;
   const { code, stdout } = await minisandbox(args);
   assertEquals([stdout, code], ["ok\n", 124]);
   await awaitNoDescendants(DEADLINE_MS);
+});
+
+Deno.test("a program that stops, slows and limits all it can cannot outlive minisandbox", async () => {
+  const script = `
+import os, resource, signal
+for deed in (
+    lambda: os.setpriority(os.PRIO_PROCESS, 1, 19),
+    lambda: os.sched_setscheduler(1, os.SCHED_IDLE, os.sched_param(0)),
+    lambda: os.sched_setaffinity(1, {0}),
+    lambda: resource.prlimit(1, resource.RLIMIT_NOFILE, (0, 0)),
+    lambda: open("/proc/1/oom_score_adj", "w").write("1000"),
+    lambda: os.kill(1, signal.SIGSTOP),
+):
+    try:
+        deed()
+    except OSError:
+        pass
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+for _ in range(20):
+    if os.fork() == 0:
+        os.setsid()
+        signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))
+        while True:
+            os.read(os.pipe()[0], 1)
+print("ready", flush=True)
+while True:
+    try:
+        os.kill(-1, signal.SIGSTOP)
+    except ProcessLookupError:
+        pass`;
+  const child = start(["run", "--quiet", "--", "/usr/bin/python3", "-c", script]);
+  const reader = child.stdout.getReader();
+  await readUntil(reader, "ready\n");
+  child.kill("SIGKILL");
+  await Promise.all([child.status, child.stdin.close(), child.stderr.cancel(), reader.cancel()]);
+  await awaitNoDescendants(DEADLINE_MS);
+  assertEquals((await minisandbox(["run", "--quiet", "--", "true"])).code, 0);
+  assertNothingLeft(sharedStore());
 });
 
 async function removeLayers(store: string): Promise<void> {

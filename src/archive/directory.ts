@@ -48,19 +48,11 @@ export class Directories implements Disposable {
     return fd;
   }
 
-  /** Forgets a directory that is about to be removed. */
-  forget(path: string): void {
-    const fd = this.#open.get(path);
-    if (fd !== undefined) {
-      this.#open.delete(path);
-      close(fd);
-    }
+  [Symbol.dispose](): void {
+    for (const fd of this.#open.values()) close(fd);
+    this.#open.clear();
     this.#lastPath = "";
     this.#last = this.#root;
-  }
-
-  [Symbol.dispose](): void {
-    for (const path of [...this.#open.keys()]) this.forget(path);
   }
 
   #find(path: string): number {

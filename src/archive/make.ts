@@ -1,6 +1,5 @@
 /** Makes files, directories and links beneath a root, in place of what had their names before. */
 import {
-  AT,
   isErrno,
   linkAt,
   lstatAt,
@@ -20,17 +19,28 @@ import { isWhiteout } from "./whiteout.ts";
 
 const NEW_FILE = O.O_WRONLY | O.O_CREAT | O.O_EXCL | O.O_NOFOLLOW | O.O_CLOEXEC;
 
-/** Makes things by calls that refuse to touch what is there; removes that first, as GNU tar does. */
+/** What can have a name. */
+type Kind = "file" | "directory" | "symbolic link" | "fifo" | "whiteout" | "device";
+
+const KINDS: Readonly<Record<number, Kind>> = {
+  [S.S_IFREG]: "file",
+  [S.S_IFDIR]: "directory",
+  [S.S_IFLNK]: "symbolic link",
+  [S.S_IFIFO]: "fifo",
+};
+
+/**
+ * Makes things by calls that refuse to touch what is there; removes that first, as GNU tar does. But a
+ * name is of one kind: what it led to when it was looked at is what it leads to for ever.
+ */
 export class Maker implements Disposable {
   readonly #place: Place;
   readonly #directories: Directories;
-  readonly #onRemove: (path: string) => void;
 
-  /** The root's descriptor stays the caller's; `onRemove` is told of each directory removed. */
-  constructor(root: number, place: Place, onRemove: (path: string) => void) {
+  /** The root's descriptor stays the caller's. */
+  constructor(root: number, place: Place) {
     this.#place = place;
     this.#directories = new Directories(root, place);
-    this.#onRemove = onRemove;
   }
 
   [Symbol.dispose](): void {
@@ -44,69 +54,76 @@ export class Maker implements Disposable {
 
   /** Makes an empty file and gives a descriptor to write it. */
   file(path: string): number {
-    return this.#create(path, (parent, leaf) => openAt(parent, leaf, NEW_FILE, 0o600));
+    return this.#create(path, "file", (parent, leaf) => openAt(parent, leaf, NEW_FILE, 0o600));
   }
 
   symlink(path: string, target: Uint8Array): void {
-    this.#create(path, (parent, leaf) => symlinkAt(target, parent, leaf));
+    this.#create(path, "symbolic link", (parent, leaf) => symlinkAt(target, parent, leaf));
   }
 
   fifo(path: string): void {
-    this.#create(path, (parent, leaf) => mknodAt(parent, leaf, S.S_IFIFO | 0o600));
+    this.#create(path, "fifo", (parent, leaf) => mknodAt(parent, leaf, S.S_IFIFO | 0o600));
   }
 
   /** Makes the device 0:0 by which overlayfs hides a name; it needs no right (mknod(2)). */
   whiteout(path: string): void {
-    this.#create(path, (parent, leaf) => mknodAt(parent, leaf, S.S_IFCHR));
+    this.#create(path, "whiteout", (parent, leaf) => mknodAt(parent, leaf, S.S_IFCHR));
   }
 
   /** Makes a hard link to what another path names. */
   link(path: string, target: string, shown: Uint8Array): void {
     if (target === path) return;
     const from = splitPath(target);
+    const kind = this.find(target);
+    if (kind === null || kind === "directory") {
+      const state = kind === null ? "does not exist" : "is a directory";
+      throw this.#place.refuse(`links to ${showName(shown)}, which ${state}`);
+    }
     try {
-      this.#create(path, (parent, leaf) => {
+      this.#create(path, kind, (parent, leaf) => {
         const dirfd = this.#directories.get(from.directory);
         linkAt({ dirfd, path: toCString(from.leaf) }, { dirfd: parent, path: leaf });
       });
     } catch (error) {
-      if (!isErrno(error, "ENOENT", "EPERM")) throw error;
-      const state = isErrno(error, "ENOENT") ? "does not exist" : "cannot be linked to";
-      throw this.#place.refuse(`links to ${showName(shown)}, which ${state}`, error);
+      if (!isErrno(error, "EPERM")) throw error;
+      throw this.#place.refuse(`links to ${showName(shown)}, which cannot be linked to`, error);
     }
   }
 
   /** Makes a directory, or keeps the one that is there; says whether it replaced a whiteout. */
-  directory(path: string): "made" | "kept" | "replaced whiteout" {
+  directory(path: string): { readonly replacesWhiteout: boolean } {
     const { directory, leaf } = splitPath(path);
     const name = toCString(leaf);
     try {
       mkdirAt(this.#directories.get(directory), name, IMPLIED_MODE);
-      return "made";
+      return { replacesWhiteout: false };
     } catch (error) {
       if (!isErrno(error, "EEXIST")) throw error;
     }
-    const found = this.find(path);
-    if (found === "directory") return "kept";
-    this.#remove(path);
+    if (this.find(path) === "directory") return { replacesWhiteout: false };
+    this.#remove(path, "directory");
     mkdirAt(this.#directories.get(directory), name, IMPLIED_MODE);
-    return found === "whiteout" ? "replaced whiteout" : "made";
+    return { replacesWhiteout: true };
   }
 
-  /** Says what has a name. */
-  find(path: string): "nothing" | "directory" | "whiteout" | "other" {
+  /** Says what has a name; null if nothing has. */
+  find(path: string): Kind | null {
     const { directory, leaf } = splitPath(path);
+    if (leaf === "") return "directory";
     try {
       const status = lstatAt(this.#directories.get(directory), toCString(leaf));
-      if ((status.mode & S.S_IFMT) === S.S_IFDIR) return "directory";
-      return isWhiteout(status) ? "whiteout" : "other";
+      return isWhiteout(status) ? "whiteout" : KINDS[status.mode & S.S_IFMT] ?? "device";
     } catch (error) {
       if (!isErrno(error, "ENOENT")) throw error;
-      return "nothing";
+      return null;
     }
   }
 
-  #create<T>(path: string, make: (parent: number, leaf: ReturnType<typeof toCString>) => T): T {
+  #create<T>(
+    path: string,
+    kind: Kind,
+    make: (parent: number, leaf: ReturnType<typeof toCString>) => T,
+  ): T {
     const { directory, leaf } = splitPath(path);
     const name = toCString(leaf);
     try {
@@ -114,26 +131,17 @@ export class Maker implements Disposable {
     } catch (error) {
       if (!isErrno(error, "EEXIST")) throw error;
     }
-    this.#remove(path);
+    this.#remove(path, kind);
     return make(this.#directories.get(directory), name);
   }
 
-  #remove(path: string): void {
+  /** Makes room for what is of the same kind, or was hidden. */
+  #remove(path: string, kind: Kind): void {
+    const found = this.find(path);
+    if (found !== kind && found !== "whiteout") {
+      throw this.#place.refuse(`is a ${kind}, but its name is already that of a ${found}`);
+    }
     const { directory, leaf } = splitPath(path);
-    const name = toCString(leaf);
-    try {
-      unlinkAt(this.#directories.get(directory), name);
-      return;
-    } catch (error) {
-      if (!isErrno(error, "EISDIR")) throw error;
-    }
-    this.#directories.forget(path);
-    this.#onRemove(path);
-    try {
-      unlinkAt(this.#directories.get(directory), name, AT.AT_REMOVEDIR);
-    } catch (error) {
-      if (!isErrno(error, "ENOTEMPTY")) throw error;
-      throw this.#place.refuse("replaces a directory that is not empty", error);
-    }
+    unlinkAt(this.#directories.get(directory), toCString(leaf));
   }
 }

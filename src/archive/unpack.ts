@@ -64,13 +64,13 @@ export async function unpack(
   const decoder = new TarDecoder(sink, place);
   try {
     const tar = await openTar(watch(input, options), place);
-    let taken = 0;
+    let left = limits.maxBytes;
     for await (const chunk of tar.bytes) {
-      taken += chunk.length;
-      if (taken > limits.maxBytes) {
+      decoder.push(chunk.subarray(0, left)); // so that the error names the entry that goes too far
+      left -= chunk.length;
+      if (left < 0) {
         throw place.refuse(`goes past the ${limits.maxBytes} bytes that are allowed`);
       }
-      decoder.push(chunk);
     }
     decoder.finish(tar.isSealed);
     writer.finish();

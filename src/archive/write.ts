@@ -44,7 +44,7 @@ export class TreeWriter implements EntrySink, Disposable {
     this.#place = place;
     this.#limits = limits;
     this.#policy = policy;
-    this.#maker = new Maker(root, place, (path) => this.#waiting.delete(path));
+    this.#maker = new Maker(root, place);
     this.#describer = new Describer(place, policy, this.counts);
   }
 
@@ -66,6 +66,7 @@ export class TreeWriter implements EntrySink, Disposable {
         counts.directories++;
         break;
       case "symlink":
+        this.#checkTarget(entry.target);
         this.#maker.symlink(path, entry.target);
         this.#describe(path, entry);
         counts.symlinks++;
@@ -154,8 +155,8 @@ export class TreeWriter implements EntrySink, Disposable {
     this.#waiting.delete(path);
     this.#waiting.set(path, { kind, mode, uid, gid, mtime, xattrs });
     if (path === "") return;
-    const isReplaced = this.#maker.directory(path) === "replaced whiteout";
-    if (isReplaced && this.#policy.whiteouts === "oci") setOpaque(this.#maker.open(path));
+    const { replacesWhiteout } = this.#maker.directory(path);
+    if (replacesWhiteout && this.#policy.whiteouts === "oci") setOpaque(this.#maker.open(path));
   }
 
   /** Makes overlayfs's mark of an OCI layer's; says whether the entry was one. */
@@ -169,7 +170,7 @@ export class TreeWriter implements EntrySink, Disposable {
     }
     // What a layer has itself is not hidden by it, only what lies below.
     const found = this.#maker.find(mark.path);
-    if (found === "nothing") this.#maker.whiteout(mark.path);
+    if (found === null) this.#maker.whiteout(mark.path);
     if (found === "directory") setOpaque(this.#maker.open(mark.path));
     return true;
   }
@@ -177,6 +178,12 @@ export class TreeWriter implements EntrySink, Disposable {
   #describe(path: string, entry: Entry): void {
     const { directory, leaf } = splitPath(path);
     this.#describer.describeAt(this.#maker.open(directory), leaf, entry);
+  }
+
+  /** Any text can be where a symbolic link leads, but not none, and no NUL. */
+  #checkTarget(target: Uint8Array): void {
+    if (target.length === 0) throw this.#place.refuse("has no link target");
+    if (target.includes(0)) throw this.#place.refuse("has a NUL byte in its link target");
   }
 
   #tooLarge(): Error {

@@ -1,7 +1,15 @@
 /** Attack tests: nothing in an archive reaches beyond the directory it is unpacked into. */
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { concat } from "@std/bytes/concat";
+import { gzipSync } from "node:zlib";
 import { ArchiveError } from "../../src/errors.ts";
-import { type Member, pax, tar } from "../support/tar.ts";
+import { type Member, member, pax, tar } from "../support/tar.ts";
 import { tempDir } from "../support/temp_dir.ts";
 import { describeTree } from "../support/tree.ts";
 import { unpackBytes } from "../support/unpack.ts";
@@ -10,8 +18,8 @@ import { unpackBytes } from "../support/unpack.ts";
 interface Attack {
   readonly deed: string;
   readonly members: (outside: string) => readonly Member[];
-  /** What the refusal says; null if the archive is taken, but harmless. */
-  readonly state: string | null;
+  /** What the refusal says. */
+  readonly state: string;
 }
 
 const attacks: readonly Attack[] = [
@@ -52,7 +60,7 @@ const attacks: readonly Attack[] = [
       { name: "door", type: "2", target: `${outside}/canary` },
       { name: "door", body: "evil" },
     ],
-    state: null,
+    state: "is a file, but its name is already that of a symbolic link",
   },
   {
     deed: "change the directory that a symbolic link leads to",
@@ -60,7 +68,7 @@ const attacks: readonly Attack[] = [
       { name: "door", type: "2", target: outside },
       { name: "door", type: "5", mode: 0o777, mtime: 1 },
     ],
-    state: null,
+    state: "is a directory, but its name is already that of a symbolic link",
   },
   {
     deed: "replace a directory by a link after it was opened (CVE-2021-32803)",
@@ -71,7 +79,7 @@ const attacks: readonly Attack[] = [
       { name: "door/x", type: "2", target: outside },
       { name: "door/x/new", body: "evil" },
     ],
-    state: "lies beneath what is a link or a file",
+    state: "is a directory, but its name is already that of a symbolic link",
   },
   {
     deed: "take a file in by an absolute hard link",
@@ -98,7 +106,7 @@ const attacks: readonly Attack[] = [
       { name: "copy", type: "1", target: "door" },
       { name: "copy", body: "evil" },
     ],
-    state: null,
+    state: "is a file, but its name is already that of a symbolic link",
   },
   {
     deed: "write through a file",
@@ -120,6 +128,65 @@ const attacks: readonly Attack[] = [
     members: () => [{ name: "sda", type: "4", mode: 0o666 }],
     state: "is a device",
   },
+  {
+    deed: "hide where a link leads behind a NUL byte",
+    members: (outside) => [pax({ linkpath: `${outside}\0/x` }), { name: "a", type: "2" }],
+    state: "has a NUL byte in its link target",
+  },
+  {
+    deed: "make a link that leads nowhere",
+    members: () => [{ name: "a", type: "2" }],
+    state: "has no link target",
+  },
+  {
+    deed: "use a name for a directory and a file",
+    members: () => [{ name: "a/", type: "5" }, { name: "a", body: "x" }],
+    state: "is a file, but its name is already that of a directory",
+  },
+  {
+    deed: "use a name for a file and a pipe",
+    members: () => [{ name: "a", body: "x" }, { name: "a", type: "6" }],
+    state: "is a fifo, but its name is already that of a file",
+  },
+  {
+    deed: "use a name for a directory and a hard link",
+    members:
+      () => [{ name: "a" }, { name: "d/", type: "5" }, { name: "d", type: "1", target: "a" }],
+    state: "is a file, but its name is already that of a directory",
+  },
+  {
+    deed: "take in a directory by a hard link",
+    members: () => [{ name: "d/", type: "5" }, { name: "l", type: "1", target: "d" }],
+    state: "which is a directory",
+  },
+  {
+    deed: "take in the root by a hard link",
+    members: () => [{ name: "l", type: "1", target: "./" }],
+    state: "which is a directory",
+  },
+  {
+    deed: "claim a size that cannot be",
+    members: () => [{ name: "a", size: new Uint8Array(12).fill(0xff) }],
+    state: "has a negative size",
+  },
+  {
+    deed: "claim a size that overflows",
+    members: () => [{ name: "a", size: new Uint8Array([0x80, ...new Array(11).fill(0x7f)]) }],
+    state: "has a malformed size",
+  },
+  {
+    deed: "claim a size past the limit",
+    members: () => [{ name: "a", size: new Uint8Array([0x80, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0]) }],
+    state: "goes past the 68719476736 bytes that are allowed",
+  },
+  {
+    deed: "claim a hole past the limit",
+    members: () => [
+      pax({ "GNU.sparse.size": "99999999999999", "GNU.sparse.map": "0,1" }),
+      { name: "a", body: "x" },
+    ],
+    state: "goes past the 68719476736 bytes that are allowed",
+  },
 ];
 
 for (const { deed, members, state } of attacks) {
@@ -130,8 +197,9 @@ for (const { deed, members, state } of attacks) {
     Deno.writeTextFileSync(`${outside}/canary`, "unharmed");
     const before = describeTree(outside);
     const unpacked = unpackBytes(tar(...members(outside)), `${temp.path}/root`);
-    if (state === null) await unpacked;
-    else assertStringIncludes((await assertRejects(() => unpacked, ArchiveError)).message, state);
+    const error = await assertRejects(() => unpacked, ArchiveError);
+    assertStringIncludes(error.message, state);
+    assertEquals([typeof error.entry, typeof error.offset], ["string", "number"]);
     assertEquals(describeTree(outside), before);
     assertEquals(Deno.readTextFileSync(`${outside}/canary`), "unharmed");
   });
@@ -155,29 +223,66 @@ Deno.test("the attacks by absolute name, .. and link do harm with `tar -P`", asy
 
 Deno.test("an archive cannot fill a node: bytes, entries and depth have limits", async () => {
   using temp = tempDir();
-  const refuse = async (bytes: Uint8Array<ArrayBuffer>, limits: Record<string, number>) =>
-    (await assertRejects(
+  const refuse = async (bytes: Uint8Array<ArrayBuffer>, limits: Record<string, number>) => {
+    const { message, entry, offset } = await assertRejects(
       () => unpackBytes(bytes, `${temp.path}/root`, { limits }),
       ArchiveError,
-    )).message;
+    );
+    return `${entry} ${offset} ${message}`;
+  };
   const bytes = tar({ name: "a", body: "x".repeat(5000) }, { name: "b" }, { name: "c" });
-  assertStringIncludes(await refuse(bytes, { maxBytes: 4096 }), "goes past the 4096 bytes");
-  assertStringIncludes(await refuse(bytes, { maxEntries: 2 }), "one more than the 2");
+  assertMatch(await refuse(bytes, { maxBytes: 4096 }), /^a 0 .* goes past the 4096 bytes/);
+  const many = tar({ name: "a", body: "x".repeat(3000) }, { name: "b", body: "y".repeat(3000) });
+  assertMatch(await refuse(many, { maxBytes: 4096 }), /^b 3584 .* goes past the 4096 bytes/);
+  assertMatch(await refuse(bytes, { maxEntries: 2 }), /^c 6144 .* one more than the 2/);
   const deep = tar({ name: "d/".repeat(40) + "f" });
-  assertStringIncludes(await refuse(deep, { maxDepth: 40 }), "more than 40 directories deep");
+  assertMatch(await refuse(deep, { maxDepth: 40 }), / 0 .* more than 40 directories deep/);
 });
 
-Deno.test("a setuid bit is dropped where the owner cannot be held", async () => {
+Deno.test("an archive cannot be a bomb: zeros that compress a thousandfold end at the limit", async () => {
   using temp = tempDir();
-  const root = `${temp.path}/root`;
-  const summary = await unpackBytes(
-    tar(
-      { name: "theirs", mode: 0o6755, uid: 1234, gid: 1234 },
-      { name: "roots", mode: 0o4755 },
-    ),
-    root,
+  const size = 64 << 20;
+  const bomb = gzipSync(concat([member({ name: "bomb", size }), new Uint8Array(size)]));
+  assert(bomb.length < size / 900);
+  const limits = { maxBytes: 1 << 20 };
+  const early = await assertRejects(
+    () => unpackBytes(new Uint8Array(bomb), `${temp.path}/root`, { limits }),
+    ArchiveError,
   );
-  assertEquals(summary.ownersLost, 1);
-  assertEquals(Deno.lstatSync(`${root}/theirs`).mode! & 0o7777, 0o755);
-  assert((Deno.lstatSync(`${root}/roots`).mode! & 0o4000) !== 0);
+  assertEquals([early.entry, early.offset], ["bomb", 0]);
+  assertEquals([...Deno.readDirSync(`${temp.path}/root`)].length, 0);
+});
+
+Deno.test("an archive cannot hide marks that reach out of its root", async () => {
+  for (const name of [".wh...", ".wh..", ".wh.", "d/.wh...", ".wh..wh.x", ".wh.d/x"]) {
+    using temp = tempDir();
+    Deno.mkdirSync(`${temp.path}/outside`);
+    const before = describeTree(`${temp.path}/outside`);
+    const error = await assertRejects(
+      () =>
+        unpackBytes(tar({ name: "d/", type: "5" }, { name }), `${temp.path}/root`, {
+          whiteouts: "oci",
+        }),
+      ArchiveError,
+    );
+    assertEquals([error.entry, error.offset], [name, 512]);
+    assertEquals(describeTree(`${temp.path}/outside`), before);
+  }
+});
+
+Deno.test("a setuid bit is dropped where the owner cannot be held, or if told", async () => {
+  using temp = tempDir();
+  const modes = (root: string) =>
+    ["theirs", "roots"].map((name) =>
+      (Deno.lstatSync(`${root}/${name}`).mode! & 0o7777).toString(8)
+    );
+  const members = tar(
+    { name: "theirs", mode: 0o6755, uid: 1234, gid: 1234 },
+    { name: "roots", mode: 0o4755 },
+  );
+  const summary = await unpackBytes(members, `${temp.path}/kept`);
+  assertEquals([summary.ownersLost, summary.lost], [1, ['"theirs": owner 1234:1234']]);
+  assertEquals(modes(`${temp.path}/kept`), ["755", "4755"]);
+  await unpackBytes(members, `${temp.path}/dropped`, { setuid: "drop" });
+  assertEquals(modes(`${temp.path}/dropped`), ["755", "755"]);
 });

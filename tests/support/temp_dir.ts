@@ -13,7 +13,8 @@ export function tempDir(): { readonly path: string } & Disposable {
   };
 }
 
-function openUp(dir: string): void {
+/** Lets us remove what is beneath a directory, whatever its modes. */
+export function openUp(dir: string): void {
   Deno.chmodSync(dir, 0o700);
   for (const entry of Deno.readDirSync(dir)) {
     if (entry.isDirectory) openUp(`${dir}/${entry.name}`);

@@ -1,4 +1,6 @@
 /** What a test needs of this machine: without it the test is skipped, or fails where it must run. */
+import { CONTROLLERS } from "../../src/sandbox/cgroup/hierarchy.ts";
+import { CgroupParent } from "../../src/sandbox/cgroup/parent.ts";
 
 /** Says whether this machine has each thing that a test may need. */
 const PROBES = {
@@ -9,6 +11,10 @@ const PROBES = {
   bsdtar: () => isInstalled("bsdtar"),
   debootstrap: () => isInstalled("debootstrap"),
   bwrap: () => isInstalled("bwrap"),
+  cgroups: () => {
+    const parent = new CgroupParent();
+    return CONTROLLERS.every((name) => parent.find(name) !== null);
+  },
   git: () => isInstalled("git"),
   python3: () => isInstalled("python3"),
   // A Python can lack pip and venv: Debian packs them apart.
@@ -33,6 +39,11 @@ const found = new Map<Requirement, boolean>();
  */
 export function requires(...needs: readonly Requirement[]): { readonly ignore: boolean } {
   return { ignore: !needs.map(has).every((isThere) => isThere) };
+}
+
+/** Gives the part of a test's definition that skips it where a program is missing that may be. */
+export function ifInstalled(...programs: readonly string[]): { readonly ignore: boolean } {
+  return { ignore: !programs.every(isInstalled) };
 }
 
 function has(need: Requirement): boolean {

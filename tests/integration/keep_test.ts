@@ -10,7 +10,7 @@ const CHANGES = `
   mkfifo a/fifo && touch -d '2001-02-03 04:05:06.789' a/file && chmod 4711 a/hard && chmod 700 empty
   echo etc >> /etc/motd && rm /etc/shells
   echo new > /usr/local/bin/new && chmod 755 /usr/local/bin/new
-  rm /usr/bin/tail && mv /usr/bin/head /usr/bin/other
+  rm /usr/bin/tail && cp /usr/bin/head /usr/bin/other && rm /usr/bin/head
   rm -r /usr/share/common-licenses && mkdir /usr/share/common-licenses && echo x > /usr/share/common-licenses/own
   rm -rf /usr/games && echo file > /usr/games
 `;

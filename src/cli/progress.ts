@@ -1,12 +1,16 @@
-/** What is shown on stderr while layers are made: a bar on a terminal, lines elsewhere. */
+/** What is shown on stderr while layers are made: on a terminal a bar each, elsewhere lines. */
 import { format as formatBytes } from "@std/fmt/bytes";
 import { basename } from "@std/path/basename";
 import type { LayerEvent, LayerWish } from "../app/layer.ts";
+import { windowSize } from "./relay.ts";
 
 const BAR_WIDTH = 24;
 
-/** A bar is drawn this often at most. */
+/** Bars are drawn this often at most. */
 const DRAW_MS = 80;
+
+/** So many bars are shown at most. */
+const MAX_BARS = 16;
 
 const VERBS = {
   hash: "reading",
@@ -23,6 +27,8 @@ export interface ProgressOptions {
   readonly isQuiet: boolean;
   /** As $NO_COLOR asks for: the bar is drawn without colour. */
   readonly isPlain: boolean;
+  /** The terminal's width; a longer line would break. */
+  readonly columns?: number;
   readonly write: (text: string) => void;
 }
 
@@ -31,8 +37,9 @@ export class Progress implements Disposable {
   readonly #options: ProgressOptions;
   readonly #phases = new Map<LayerWish, LayerEvent["phase"]>();
   readonly #active = new Map<LayerWish, LayerEvent>();
+  readonly #unpacked = new Set<LayerWish>();
   #drawn = -Infinity;
-  #isBarShown = false;
+  #shownLines = 0;
 
   constructor(options: ProgressOptions = onStderr()) {
     this.#options = options;
@@ -45,8 +52,10 @@ export class Progress implements Disposable {
     else this.#active.set(event.layer, event);
     const isNews = this.#phases.get(event.layer) !== event.phase;
     this.#phases.set(event.layer, event.phase);
+    if (event.phase === "unpack") this.#unpacked.add(event.layer);
     // These are soon over: on a terminal the bar shows them, elsewhere they are not worth a line.
-    const isBrief = event.phase === "hash" || event.phase === "sync";
+    const isBrief = event.phase === "hash" || event.phase === "sync" ||
+      (event.phase === "ready" && !this.#unpacked.has(event.layer)); // it was there
     const isLine = isNews && !isBrief &&
       (!this.#options.isTerminal || event.phase === "ready");
     if (isLine) this.#line(describe(event));
@@ -74,20 +83,28 @@ export class Progress implements Disposable {
     if (!isNews && now - this.#drawn < DRAW_MS) return;
     this.#drawn = now;
     const events = [...this.#active.values()];
-    const sum = (of: (event: LayerEvent) => number) => events.reduce((n, e) => n + of(e), 0);
-    const share = sum(({ done }) => done) / Math.max(1, sum(({ total }) => total));
-    const filled = Math.min(BAR_WIDTH, Math.floor(share * BAR_WIDTH));
+    const lines = events.slice(0, MAX_BARS).map((event) => this.#bar(event));
+    if (events.length > MAX_BARS) lines.push(`and ${events.length - MAX_BARS} more`);
+    this.#clear();
+    this.#options.write(lines.join("\n"));
+    this.#shownLines = lines.length;
+  }
+
+  #bar(event: LayerEvent): string {
+    const { columns = 80, isPlain } = this.#options;
+    const share = Math.min(1, event.done / Math.max(1, event.total));
+    const filled = Math.floor(share * BAR_WIDTH);
     const bar = "█".repeat(filled);
-    const colored = this.#options.isPlain ? bar : `\x1b[36m${bar}\x1b[0m`;
-    const percent = `${Math.floor(share * 100)}%`.padStart(4);
+    const colored = isPlain ? bar : `\x1b[36m${bar}\x1b[0m`;
     const rest = "░".repeat(BAR_WIDTH - filled);
-    this.#options.write(`\r\x1b[K${colored}${rest}${percent} ${title(events)}`);
-    this.#isBarShown = true;
+    const text = `${`${Math.floor(share * 100)}%`.padStart(4)} ${title(event)}`;
+    return `${colored}${rest}${text.slice(0, Math.max(0, columns - BAR_WIDTH - 1))}`;
   }
 
   #clear(): void {
-    if (this.#isBarShown) this.#options.write("\r\x1b[K");
-    this.#isBarShown = false;
+    if (this.#shownLines === 0) return;
+    this.#options.write(`\r\x1b[K${"\x1b[A\x1b[K".repeat(this.#shownLines - 1)}`);
+    this.#shownLines = 0;
   }
 }
 
@@ -98,6 +115,7 @@ export function onStderr(isQuiet = false): ProgressOptions {
     isQuiet,
     isTerminal: Deno.stderr.isTerminal() && Deno.env.get("TERM") !== "dumb",
     isPlain: (Deno.env.get("NO_COLOR") ?? "") !== "",
+    columns: windowSize().columns,
     write: (text) => {
       const bytes = encoder.encode(text);
       for (let at = 0; at < bytes.length;) at += Deno.stderr.writeSync(bytes.subarray(at));
@@ -111,10 +129,7 @@ function describe({ layer, phase, total }: LayerEvent): string {
   return `${VERBS[phase]} ${quoted} (${size}) for ${layer.path}`;
 }
 
-function title(events: readonly LayerEvent[]): string {
-  const [first] = events;
-  const name = JSON.stringify(basename(first!.layer.archive ?? first!.layer.path)).slice(1, -1)
-    .slice(0, 30);
-  const more = events.length > 1 ? ` and ${events.length - 1} more` : "";
-  return `${VERBS[first!.phase]} ${name}${more}`;
+function title({ layer, phase, total }: LayerEvent): string {
+  const name = JSON.stringify(basename(layer.archive ?? layer.path)).slice(1, -1);
+  return `${VERBS[phase]} ${name} (${formatBytes(total, { binary: true })})`;
 }

@@ -16,8 +16,8 @@ import type { Standing } from "./identity.ts";
 import { bringUp, type Network } from "./network_plan.ts";
 import { bytes, fd, flags, mode, output, type Plan, type Step, step } from "./step.ts";
 
-/** How many layers a sandbox may have, its base included: mount points are made in advance. */
-export const MAX_LOWERS = 64;
+/** How many layers a sandbox may have, its base included: images have up to 127. */
+export const MAX_LOWERS = 128;
 
 /** The device nodes that exist in a sandbox. */
 const DEVICES = ["null", "zero", "full", "random", "urandom", "tty"];

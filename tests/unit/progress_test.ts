@@ -49,6 +49,34 @@ Deno.test("progress is a bar on a terminal, and the bar is taken away", () => {
   assertEquals(shown({ isTerminal: true, isPlain: true }).includes("\x1b[36m"), false);
 });
 
+Deno.test("each of several layers has a line of its own on a terminal, and none is left", () => {
+  let text = "";
+  const other = { archive: "/x/repository.tar", path: "/testbed" };
+  {
+    using progress = new Progress({
+      ...{ isTerminal: true, isQuiet: false, isPlain: true, columns: 61 },
+      write: (piece) => text += piece,
+    });
+    progress.show({ layer, phase: "unpack", done: 512, total: 2048 });
+    progress.show({ layer: other, phase: "queued", done: 0, total: 4096 });
+  }
+  const [last = ""] = text.split("\r\x1b[K").slice(-2);
+  assertEquals(last.split("\n"), [
+    "██████░░░░░░░░░░░░░░░░░░ 25% unpacking venv\\n.tar.gz (2 kiB)",
+    "░░░░░░░░░░░░░░░░░░░░░░░░  0% waiting for the I/O budget to u",
+  ]);
+  assertEquals(text.endsWith("\r\x1b[K\x1b[A\x1b[K"), true);
+});
+
+Deno.test("a layer that was there already is not called unpacked", () => {
+  let text = "";
+  const write = (piece: string) => void (text += piece);
+  using progress = new Progress({ isTerminal: false, isQuiet: false, isPlain: true, write });
+  progress.show({ layer, phase: "hash", done: 0, total: 2048 });
+  progress.show({ layer, phase: "ready", done: 2048, total: 2048 });
+  assertEquals(text, "");
+});
+
 Deno.test("progress is nothing when it is to be quiet", () => {
   assertEquals(shown({ isQuiet: true, isTerminal: true }), "");
 });

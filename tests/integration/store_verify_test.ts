@@ -1,7 +1,7 @@
 /** Tests of `store verify`: every damage is found and named, nothing else is. */
 import { assertEquals } from "@std/assert";
 import { createHash } from "node:crypto";
-import { minisandbox, removeStore } from "../support/minisandbox.ts";
+import { minisandbox, sharedStore } from "../support/minisandbox.ts";
 import { pax, tar } from "../support/tar.ts";
 import { tempDir } from "../support/temp_dir.ts";
 
@@ -28,39 +28,44 @@ const MEMBERS = [
   { name: "owned", body: "", uid: 33, gid: 33 },
 ];
 
-async function importLayer(dir: string): Promise<{ store: string; tree: string }> {
-  const store = `${dir}/store`;
+interface Imported {
+  readonly key: string;
+  /** The directory that was unpacked into. */
+  readonly tree: string;
+}
+
+/** Imports a layer of its own, since it is to be damaged. */
+async function importLayer(dir: string): Promise<Imported> {
   const archive = `${dir}/x.tar`;
-  Deno.writeFileSync(archive, tar(...MEMBERS));
-  const args = ["layer", "import", "--quiet", "--json", "--store", store, `${archive}:/opt/x`];
+  Deno.writeFileSync(archive, tar(...MEMBERS, { name: "own", body: dir }));
+  const args = ["layer", "import", "--quiet", "--json", `${archive}:/opt/x`];
   const { code, stdout, stderr } = await minisandbox(args);
   assertEquals([code, stderr], [0, ""]);
   const [{ key }] = JSON.parse(stdout).layers;
-  return { store, tree: `${store}/layers/${key}/tree/opt/x` };
+  return { key, tree: `${sharedStore()}/layers/${key}/tree/opt/x` };
 }
 
-async function verify(store: string): Promise<{ code: number; faults: Verified["faults"] }> {
-  const { code, stdout } = await minisandbox(["store", "verify", "--json", "--store", store]);
+async function verify(key: string): Promise<{ code: number; faults: Verified["faults"] }> {
+  const { code, stdout } = await minisandbox(["store", "verify", "--json", key]);
   const [layer]: Verified[] = JSON.parse(stdout);
   return { code, faults: layer!.faults };
 }
 
 Deno.test("a whole layer is verified, whatever is in it", async () => {
   using temp = tempDir();
-  const { store } = await importLayer(temp.path);
-  assertEquals(await verify(store), { code: 0, faults: [] });
-  await removeStore(store);
+  const { key } = await importLayer(temp.path);
+  assertEquals(await verify(key), { code: 0, faults: [] });
 });
 
 Deno.test("one flipped bit is found and named, though size and time are as before", async () => {
   using temp = tempDir();
-  const { store, tree } = await importLayer(temp.path);
+  const { key, tree } = await importLayer(temp.path);
   const { atime, mtime } = Deno.statSync(`${tree}/d/file`);
   const bytes = Deno.readFileSync(`${tree}/d/file`);
   bytes[3]! ^= 1;
   Deno.writeFileSync(`${tree}/d/file`, bytes);
   Deno.utimeSync(`${tree}/d/file`, atime!, mtime!);
-  const { code, stdout } = await minisandbox(["store", "verify", "--store", store]);
+  const { code, stdout } = await minisandbox(["store", "verify", key]);
   assertEquals(code, 1);
   assertEquals(stdout.split("\n").slice(1), [
     '     "d/file": its content has changed',
@@ -70,12 +75,11 @@ Deno.test("one flipped bit is found and named, though size and time are as befor
     "its archive again",
     "",
   ]);
-  await removeStore(store);
 });
 
 Deno.test("every other change is found and named", async () => {
   using temp = tempDir();
-  const { store, tree } = await importLayer(temp.path);
+  const { key, tree } = await importLayer(temp.path);
   Deno.chmodSync(`${tree}/d/set`, 0o755);
   Deno.truncateSync(`${tree}/d/other`, 2);
   Deno.removeSync(`${tree}/implied/deep/file`);
@@ -86,7 +90,7 @@ Deno.test("every other change is found and named", async () => {
   Deno.copyFileSync(`${tree}/d/file`, `${tree}/d/link`);
   Deno.removeSync(`${tree}/twice`);
   Deno.writeTextFileSync(`${tree}/stranger`, "");
-  const { code, faults } = await verify(store);
+  const { code, faults } = await verify(key);
   assertEquals(code, 1);
   assertEquals(
     faults.map(({ path, state }) => `${path}: ${state}`).sort(),
@@ -101,47 +105,44 @@ Deno.test("every other change is found and named", async () => {
       "twice: it is missing",
     ],
   );
-  await removeStore(store);
 });
 
 Deno.test("a damaged list of files is a fault, and a key that is not there an error", async () => {
   using temp = tempDir();
-  const { store, tree } = await importLayer(temp.path);
+  const { key, tree } = await importLayer(temp.path);
   const list = tree.replace("/tree/opt/x", "/entries.gz");
   Deno.writeFileSync(list, Deno.readFileSync(list).subarray(0, 40));
-  assertEquals(await verify(store), {
+  assertEquals(await verify(key), {
     code: 1,
     faults: [{ path: ".", state: "the list of its files is damaged" }],
   });
-  const { code, stderr } = await minisandbox(["store", "verify", "--store", store, "nothing"]);
+  const { code, stderr } = await minisandbox(["store", "verify", "nothing"]);
   assertEquals([code, stderr], [
     125,
     'minisandbox: Cannot find layer "nothing": no such layer. See the keys by: minisandbox layer ' +
     "list.\n",
   ]);
-  await removeStore(store);
 });
 
 Deno.test("an exported layer is the archive again: it imports to the same files", async () => {
   using temp = tempDir();
-  const { store, tree } = await importLayer(temp.path);
-  const key = tree.split("/layers/")[1]!.split("/")[0]!;
+  const { key } = await importLayer(temp.path);
   const archive = `${temp.path}/exported.tar`;
   const exported = async () => {
-    const args = ["layer", "export", "--store", store, key, "--level", "0", "-o", archive];
+    const args = ["layer", "export", key, "--level", "0", "-o", archive];
     const { code, stderr } = await minisandbox(args);
     assertEquals([code, stderr], [0, ""]);
     return createHash("sha256").update(Deno.readFileSync(archive)).digest("hex");
   };
   assertEquals(await exported(), await exported());
   const { stdout } = await minisandbox(
-    ["layer", "import", "--quiet", "--json", "--store", store, "--at", "/opt/x", archive],
+    ["layer", "import", "--quiet", "--json", "--at", "/opt/x", archive],
   );
-  const again = `${store}/layers/${JSON.parse(stdout).layers[0].key}`;
-  const other = tree.replace("/tree/opt/x", "");
-  const { entries: _, ...first } = JSON.parse(Deno.readTextFileSync(`${other}/manifest.json`));
-  const second = JSON.parse(Deno.readTextFileSync(`${again}/manifest.json`));
+  const [again] = JSON.parse(stdout).layers;
+  const show = async (some: string) =>
+    JSON.parse((await minisandbox(["layer", "show", "--json", some])).stdout);
+  const first = await show(key);
+  const second = await show(again.key);
   assertEquals([second.bytes, second.path], [first.bytes - "first".length, "/opt/x"]);
-  assertEquals(await minisandbox(["store", "verify", "--store", store]).then((it) => it.code), 0);
-  await removeStore(store);
+  assertEquals(await verify(again.key), { code: 0, faults: [] });
 });

@@ -1,10 +1,10 @@
 /** An archive's bytes: read, and taken out of gzip or zstd where they are in it. */
 import { Readable, type Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { createGunzip, createZstdDecompress } from "node:zlib";
+import { createGunzip } from "node:zlib";
 import { read } from "../../ffi/mod.ts";
 import type { Place } from "./place.ts";
-import { isZstd, splitFrames } from "./zstd.ts";
+import { isZstd, openFrame, splitFrames } from "./zstd.ts";
 
 /** A source of bytes, in pieces of any size. */
 export type ByteSource = AsyncIterable<Uint8Array<ArrayBuffer>>;
@@ -80,8 +80,7 @@ function gunzip(bytes: ByteSource, place: Place): ByteSource {
 
 async function* unzstd(bytes: ByteSource, place: Place): ByteSource {
   for await (const frame of splitFrames(bytes, place)) {
-    const inflater = createZstdDecompress({ chunkSize: CHUNK_BYTES });
-    yield* inflate(frame, { name: "zstd", inflater }, place);
+    yield* inflate(frame, { name: "zstd", inflater: openFrame(CHUNK_BYTES) }, place);
   }
 }
 

@@ -30,5 +30,7 @@ export class Place {
 /** Shows a name in one line: quoted, cut where it is long. */
 export function showName(name: Uint8Array): string {
   const text = new TextDecoder().decode(name);
-  return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);
+  const quoted = JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);
+  // A terminal takes these for commands, too, which JSON lets pass.
+  return quoted.replace(/[\x7f-\x9f]/g, (code) => `\\u00${code.charCodeAt(0).toString(16)}`);
 }

@@ -91,15 +91,24 @@ async function* inflate(
   place: Place,
 ): ByteSource {
   let sourceError: unknown = null;
-  const watched = async function* (): ByteSource {
-    try {
-      yield* bytes;
-    } catch (error) {
-      sourceError = error;
-      throw error;
-    }
+  const iterator = bytes[Symbol.asyncIterator]();
+  // No generator: one would be thrown the inflater's error, and take it for the source's.
+  const watched = {
+    [Symbol.asyncIterator]: () => watched,
+    next: async () => {
+      try {
+        return await iterator.next();
+      } catch (error) {
+        sourceError = error;
+        throw error;
+      }
+    },
+    return: async () => {
+      await iterator.return?.();
+      return { done: true as const, value: undefined };
+    },
   };
-  const running = pipeline(Readable.from(watched()), inflater);
+  const running = pipeline(Readable.from(watched), inflater);
   running.catch(() => {}); // told by the loop below
   try {
     for await (const chunk of inflater) {

@@ -128,13 +128,20 @@ Deno.test("packTree() follows no link, and opens no pipe", async () => {
 Deno.test("packTree() fails when a file changes while it is read, or notes it", async () => {
   using temp = tempDir();
   const file = `${temp.path}/file`;
-  const pack = async (onChange: "fail" | "note", notes: PackNote[], change: () => void) => {
+  const pack = async (
+    onChange: "fail" | "note",
+    notes: PackNote[],
+    change: () => void,
+    level: number | null = null,
+  ) => {
     Deno.writeFileSync(file, new Uint8Array(1 << 20).fill(0x61));
     const dir = openAt(AT.AT_FDCWD, temp.path, O.O_DIRECTORY | O.O_CLOEXEC);
     try {
       const pieces: Uint8Array[] = [];
       const packed = packTree([{ dir, at: "" }], {
-        ...{ name: "tree", owners: "keep", mtime: "keep", level: null, whiteouts: "plain" },
+        ...{ name: "tree", owners: "keep", mtime: "keep", level, whiteouts: "plain" },
+        // In gzip nothing is given before all is read.
+        onProgress: () => level !== null && change(),
         onChange,
         onNote: (note) => notes.push(note),
       });
@@ -160,6 +167,7 @@ Deno.test("packTree() fails when a file changes while it is read, or notes it", 
       'Cannot pack "tree": entry "file" changed while it was read. ' +
         "Pack it while nothing writes to it.",
     );
+    await assertRejects(() => pack("fail", [], change, 1), ArchiveError, "changed while it was");
     const notes: PackNote[] = [];
     const bytes = await pack("note", notes, change);
     assertEquals(notes, [{ name: '"file"', state: "changed while it was read" }]);

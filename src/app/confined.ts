@@ -116,7 +116,7 @@ export class Worker {
    * @throws {MinisandboxError} As the worker says.
    */
   async work(work: Work): Promise<void> {
-    const { args, stdin = "/dev/null", signal, onMessage = () => {}, onOutput } = work;
+    const { args, stdin, signal, onMessage = () => {}, onOutput } = work;
     signal?.throwIfAborted();
     const sandbox = await this.#create(work.binds);
     const stop = () => void sandbox.close();
@@ -133,8 +133,9 @@ export class Worker {
         gid: 0,
         groups: [],
         pty: null,
+        hasStdin: stdin !== undefined,
       }, {
-        stdin: openInput(stdin),
+        ...(stdin === undefined ? {} : { stdin: openInput(stdin) }),
         stdout: stdout.theirs,
         stderr: stderr.theirs,
       });

@@ -30,5 +30,6 @@ export function toProgram(spec: SandboxSpec, user: User): Program {
     groups: user.groups,
     hardening: spec.hardening,
     pty: null,
+    hasStdin: false,
   };
 }

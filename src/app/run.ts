@@ -79,10 +79,12 @@ async function runIn(
   { phases, signal, wiring, onStart }: RunOptions,
 ): Promise<RunReport> {
   const { ours, theirs, pty } = connect(sandbox, wiring);
-  const process = await sandbox.start({ ...program, pty }, theirs).catch((error) => {
-    disconnect(ours);
-    throw error;
-  });
+  const process = await sandbox.start({ ...program, pty, hasStdin: wiring.hasStdin }, theirs).catch(
+    (error) => {
+      disconnect(ours);
+      throw error;
+    },
+  );
   phases.end("start");
 
   const end = new Ending(sandbox, timeoutMs);

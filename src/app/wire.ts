@@ -1,7 +1,6 @@
 /** How a command's streams reach us: always by pipes or a pty of its own, never by a host file. */
 import {
   inputPipe,
-  openInput,
   outputPipe,
   type PipeReader,
   type PipeWriter,
@@ -47,12 +46,21 @@ export function connect(
     const ours = { stdin: hasStdin ? input : null, stdout: output, stderr: null, resize };
     return { ours, theirs: {}, pty: number };
   }
-  const input = hasStdin ? inputPipe() : { ours: null, theirs: openInput("/dev/null") };
+  const input = hasStdin ? inputPipe() : null;
   const output = outputPipe();
   const errors = outputPipe();
   return {
-    ours: { stdin: input.ours, stdout: output.ours, stderr: errors.ours, resize: () => {} },
-    theirs: { stdin: input.theirs, stdout: output.theirs, stderr: errors.theirs },
+    ours: {
+      stdin: input?.ours ?? null,
+      stdout: output.ours,
+      stderr: errors.ours,
+      resize: () => {},
+    },
+    theirs: {
+      ...(input === null ? {} : { stdin: input.theirs }),
+      stdout: output.theirs,
+      stderr: errors.theirs,
+    },
     pty: null,
   };
 }

@@ -37,6 +37,8 @@ export interface Program {
   readonly hardening?: Hardening;
   /** The pty it is on, by number, or null for the descriptors `stdin`, `stdout`, `stderr`. */
   readonly pty: number | null;
+  /** Whether there is a `stdin`; else it reads nothing. */
+  readonly hasStdin: boolean;
 }
 
 /** Limits of each process. */
@@ -106,7 +108,7 @@ export function planProcess(program: Program, facts: ProcessFacts): Plan {
     ...enterHolder({ ...facts.standing, canSetGroups: false }),
     enterInit(...NAMESPACES, ...(facts.hasNetwork ? [CLONE.CLONE_NEWNET] : [])),
     ...enterPair(facts),
-    ...(pty === null ? setStdio(fd("stdin"), fd("stdout"), fd("stderr")) : openTerminal(pty)),
+    ...(pty === null ? connectStreams(program) : openTerminal(pty)),
     ...dropCapabilities(facts.lastCapability, hardening.capabilities),
     ...(facts.standing.canSetGroups ? [setGroups(groups)] : []),
     ...confine(hardening),
@@ -196,6 +198,15 @@ function enterPair({ standing, mapsRoot }: ProcessFacts): Plan {
 
 function enterInit(...namespaces: number[]): Step {
   return step("enter the sandbox", "setns", [fd("init"), flags(CLONE, ...namespaces)]);
+}
+
+/** /dev/null is the sandbox's own: the host's, by descriptor, could be given another mode. */
+function connectStreams({ hasStdin }: Program): Plan {
+  if (hasStdin) return setStdio(fd("stdin"), fd("stdout"), fd("stderr"));
+  return [
+    step("open nothing", "openat", [CWD, "/dev/null", 0, 0], { output: "nothing" }),
+    ...setStdio(output("nothing"), fd("stdout"), fd("stderr")),
+  ];
 }
 
 function openTerminal(number: number): Step[] {

@@ -10,6 +10,7 @@ import {
   fd,
   flags,
   named,
+  type Output,
   output,
   type Plan,
   type Step,
@@ -70,7 +71,7 @@ export function cloneInside(name: string, ...more: number[]): Step {
 }
 
 /** Puts descriptors in the place of 0, 1, 2. */
-export function setStdio(...sources: readonly Fd[]): Plan {
+export function setStdio(...sources: readonly (Fd | Output)[]): Plan {
   return sources.map((source, i) => step(`set descriptor ${i}`, "dup3", [source, i, 0]));
 }
 

@@ -44,7 +44,12 @@ import type { Plan } from "./step.ts";
 const START_MS = 10_000;
 
 /** Descriptors that a program gets; ours are closed once it has them. */
-export type Stdio = Readonly<Record<"stdin" | "stdout" | "stderr", number>>;
+export interface Stdio {
+  /** Absent for a program that reads nothing. */
+  readonly stdin?: number;
+  readonly stdout: number;
+  readonly stderr: number;
+}
 
 /** Less than this is nothing. */
 const PAGE_BYTES = 4096;

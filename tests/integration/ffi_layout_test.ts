@@ -13,6 +13,8 @@ const STRUCTS: Readonly<
   OPEN_HOW: ["struct open_how", "linux/openat2.h"],
   RUSAGE: ["struct rusage", "sys/resource.h"],
   IFREQ: ["struct ifreq", "net/if.h"],
+  RTENTRY: ["struct rtentry", "net/route.h", { RTF_UP: "RTF_UP" }],
+  SOCKADDR_IN: ["struct sockaddr_in", "netinet/in.h"],
   WINSIZE: ["struct winsize", "sys/ioctl.h"],
   POLLFD: ["struct pollfd", "poll.h"],
   SOCK_FPROG: ["struct sock_fprog", "linux/filter.h", {

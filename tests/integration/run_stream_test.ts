@@ -2,6 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { createHash } from "node:crypto";
 import { bash, minisandbox, printed, refusal, start } from "../support/minisandbox.ts";
+import { identity } from "../support/identity.ts";
 import { readUntil } from "../support/read_until.ts";
 import { tempDir } from "../support/temp_dir.ts";
 
@@ -115,6 +116,21 @@ Deno.test("arguments arrive as they are", async () => {
 Deno.test("a grandchild that holds stdout does not delay the end, and is ended", async () => {
   const { code, stdout } = await bash("sleep 600 & disown; setsid sleep 601 & echo done");
   assertEquals([code, stdout], [0, "done\n"]);
+});
+
+Deno.test("what a command reads nothing from is not the host's: its mode and owner stay", async () => {
+  const before = Deno.statSync("/dev/null");
+  const script = `import os
+for change in (lambda: os.fchmod(0, 0o600), lambda: os.fchown(0, 5, 5), lambda: os.utime(0)):
+    try: change(); print("changed")
+    except OSError as error: print(error.strerror)`;
+  const modes = identity() === "root" ? [[], ["--userns", "off"]] : [[]];
+  for (const mode of modes) {
+    const python = ["run", "--quiet", ...mode, "--", "python3", "-c", script];
+    assertEquals((await minisandbox(python)).stdout, "Read-only file system\n".repeat(3));
+    const { mode: bits, uid, mtime } = Deno.statSync("/dev/null");
+    assertEquals([bits, uid, mtime], [before.mode, before.uid, before.mtime]);
+  }
 });
 
 Deno.test("a command gets no descriptor but 0, 1 and 2", async () => {

@@ -53,6 +53,7 @@ export function command(...argv: readonly [string, ...string[]]): Program {
     gid: 0,
     groups: [],
     pty: null,
+    hasStdin: true,
   };
 }
 

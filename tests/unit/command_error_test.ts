@@ -19,6 +19,7 @@ function explain(command: string, searchPath: readonly string[], ...tried: numbe
       gid: 0,
       groups: [],
       pty: null,
+      hasStdin: true,
     },
   };
   const { exitCode, message } = commandError(program, tried.map((errno) => -errno));

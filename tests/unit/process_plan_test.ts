@@ -16,6 +16,7 @@ const PROGRAM: Program = {
   gid: 0,
   groups: [4, 5],
   pty: null,
+  hasStdin: true,
 };
 
 function plan(
@@ -136,6 +137,16 @@ Deno.test("a terminal is opened inside and becomes the new session's own", () =>
     const controlling = place(it, /^ioctl\(0, TIOCSCTTY, 0\)/);
     assert(controlling > place(it, /^setsid\(\)/));
     assertEquals(places(plan(kind), /TIOCSCTTY|\/dev\/pts/), []);
+  }
+});
+
+Deno.test("a program that reads nothing gets the sandbox's own /dev/null, not the host's", () => {
+  for (const kind of KINDS) {
+    const it = plan(kind, { hasStdin: false });
+    const opened = place(it, /^openat\(AT_FDCWD, "\/dev\/null", 0, 0\)/);
+    assert(opened > place(it, /^setns\(<init>/));
+    assertEquals(place(it, /^dup3\(<nothing>, 0, 0\)/), opened + 1);
+    assertEquals(places(it, /<stdin>/), []);
   }
 });
 

@@ -18,12 +18,15 @@ const SEED = Number(Deno.env.get("MINISANDBOX_TEST_SEED") ?? Date.now() % 1_000_
 
 /** An archive whose unpacking takes a while. */
 function makeArchive(path: string, salt: number): void {
-  const directories = Array.from({ length: 40 }, (_, i) => ({ name: `d${i}`, type: "5" }));
+  const directories = Array.from(
+    { length: 40 },
+    (_, i) => ({ name: `d${i}`, type: "5", mode: 0o755 }),
+  );
   const files = Array.from({ length: 400 }, (_, i) => ({
     name: `d${i % 40}/file-${i}`,
     body: new Uint8Array(5000).fill(i + salt),
   }));
-  Deno.writeFileSync(path, tar({ name: "./", type: "5" }, ...directories, ...files));
+  Deno.writeFileSync(path, tar({ name: "./", type: "5", mode: 0o755 }, ...directories, ...files));
 }
 
 adoptOrphans();

@@ -70,9 +70,10 @@ export async function runInside(code: string, args: readonly string[] = []): Pro
   return stdout + stderr;
 }
 
-/** The mount points of this process: nothing inside may add to them. */
-export function mountPoints(): string {
-  return Deno.readTextFileSync("/proc/self/mountinfo");
+/** The mount points of this process, but those that others make in /tmp meanwhile. */
+export function mountPoints(): string[] {
+  return Deno.readTextFileSync("/proc/self/mountinfo").split("\n")
+    .filter((line) => !line.split(" ")[4]?.startsWith("/tmp/"));
 }
 
 function text(bytes: Uint8Array): string {

@@ -111,9 +111,9 @@ Deno.test("case 63: names with //, ./ and a slash at the end land inside (node-t
     tar(
       { name: "code//a", body: "1" },
       { name: "./code/./b", body: "2" },
-      { name: "code/d///", type: "5" },
+      { name: "code/d///", type: "5", mode: 0o755 },
       { name: "code/d//f", body: "3" },
-      { name: "old/", type: "0" },
+      { name: "old/", type: "0", mode: 0o755 },
     ),
     root,
   );

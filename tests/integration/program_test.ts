@@ -1,0 +1,87 @@
+/** Tests that programs people run work inside, in this mode and on each base. */
+import { assertEquals, assertMatch } from "@std/assert";
+import { debianRootTar, hasDebianRootTar } from "../support/debian_root.ts";
+import { identity } from "../support/identity.ts";
+import { bash, minisandbox } from "../support/minisandbox.ts";
+import {
+  DEBIAN_PROGRAMS,
+  HOST_PROGRAMS,
+  type ProgramCase,
+  PYTEST,
+  REQUIRED,
+} from "../support/program_case.ts";
+import { ifInstalled, requires } from "../support/requirement.ts";
+import { tempDir } from "../support/temp_dir.ts";
+import { makePytest } from "../support/venv.ts";
+import { writeWheel } from "../support/wheel.ts";
+
+const hasOneId = identity() === "single";
+const BASE = "programs";
+
+Deno.test({
+  name: "every program that CI installs is there",
+  ignore: Deno.env.get("MUST_RUN") !== "1",
+  fn: () => {
+    const missing = REQUIRED.filter((program) => ifInstalled(program).ignore);
+    assertEquals(missing, []);
+  },
+});
+
+const shared = tempDir();
+Deno.test.afterAll(() => shared[Symbol.dispose]());
+
+Deno.test({
+  name: "what the programs need is made ready",
+  ...requires("venv"),
+  fn: async () => {
+    Deno.mkdirSync(`${shared.path}/wheels`);
+    writeWheel(`${shared.path}/wheels`, "hello", "x = 1");
+    await makePytest(`${shared.path}/pytest`);
+  },
+});
+
+for (const it of HOST_PROGRAMS) {
+  Deno.test({
+    name: `on the host's programs: ${it.what}`,
+    ...ifInstalled(...it.needs),
+    fn: async () => {
+      const binds = [`${shared.path}/wheels:/wheels`, `${shared.path}/pytest:${PYTEST}`];
+      await testProgram(it, binds.flatMap((bind) => ["--bind", bind]));
+    },
+  });
+}
+
+const debian = { ignore: requires("debootstrap").ignore || !await hasDebianRootTar() };
+
+Deno.test({
+  name: "a root file system of Debian is imported as a base",
+  ...debian,
+  fn: async () => {
+    const tar = await debianRootTar();
+    const { code, stderr } = await minisandbox(["base", "import", "--quiet", tar, BASE]);
+    assertEquals(code, 0, stderr);
+  },
+});
+
+for (const it of DEBIAN_PROGRAMS) {
+  Deno.test({
+    name: `on a root of Debian: ${it.what}`,
+    ...debian,
+    fn: async () => await testProgram(it, ["--base", BASE]),
+  });
+}
+
+Deno.test({
+  name: "the base is removed",
+  ...debian,
+  fn: async () => {
+    const { code, stderr } = await minisandbox(["base", "remove", BASE]);
+    assertEquals(code, 0, stderr);
+  },
+});
+
+async function testProgram(it: ProgramCase, args: readonly string[]): Promise<void> {
+  const script = `exec 2>&1; cd $(mktemp -d)\n${it.script}`;
+  const { stdout } = await bash(script, [...args, "--timeout", "60", ...it.args ?? []]);
+  assertMatch(stdout, hasOneId ? it.withOneId ?? it.prints : it.prints);
+}

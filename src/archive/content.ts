@@ -18,16 +18,24 @@ export function findExtents(fd: number, { size, diskBytes }: FileStatus): Extent
   return extents.length === 1 && extents[0]!.length === size ? null : extents;
 }
 
+/** Makes a buffer to read files with, one after the other. */
+export function contentBuffer(): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(CHUNK_BYTES);
+}
+
 /**
- * Reads what an entry says a file holds: if the file ends before, zeros stand for the rest. A piece is
- * valid until the next is asked for.
+ * Reads what an entry says a file holds: if the file ends before, zeros stand for the rest. A piece lies
+ * in the buffer until the next is asked for.
  */
-export function* readContent(fd: number, { size, extents }: Entry): Generator<Uint8Array> {
-  const buffer = new Uint8Array(CHUNK_BYTES);
+export function* readContent(
+  fd: number,
+  { size, extents }: Entry,
+  buffer: Uint8Array<ArrayBuffer>,
+): Generator<Uint8Array> {
   for (const { offset, length } of extents ?? [{ offset: 0, length: size }]) {
     if (extents !== null) seek(fd, offset, SEEK.SEEK_SET);
     for (let left = length; left > 0;) {
-      const wanted = buffer.subarray(0, Math.min(left, CHUNK_BYTES));
+      const wanted = buffer.subarray(0, Math.min(left, buffer.length));
       const got = read(fd, wanted);
       if (got === 0) wanted.fill(0);
       const piece = got === 0 ? wanted : wanted.subarray(0, got);

@@ -41,7 +41,7 @@ export interface PackOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-const CHUNK_BYTES = 256 * 1024;
+const CHUNK_BYTES = 64 * 1024;
 
 /**
  * Packs trees, in the order given, as one archive. Each starts with its own directory; what lies in a

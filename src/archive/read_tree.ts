@@ -18,7 +18,7 @@ import { isOpaque, isWhiteout, OPAQUE_NAME, WHITEOUT_PREFIX } from "./whiteout.t
 import { isChanged, isSame, listNames } from "./live.ts";
 import { HardLinks } from "./hard_link.ts";
 import type { PackPlace } from "./pack_place.ts";
-import { findExtents, readContent } from "./content.ts";
+import { contentBuffer, findExtents, readContent } from "./content.ts";
 import { readXattrs } from "./xattr.ts";
 
 /** Something that is not in the archive as it is in the tree. */
@@ -65,6 +65,7 @@ export class TreeReader {
   readonly #place: PackPlace;
   readonly #policy: ReadPolicy;
   readonly #links = new HardLinks();
+  readonly #buffer = contentBuffer();
 
   constructor(place: PackPlace, policy: ReadPolicy) {
     this.#place = place;
@@ -124,23 +125,23 @@ export class TreeReader {
     const fd = this.#ifThere(() => openAt(parent, toCString(name), FLAGS));
     if (fd === null) return this.#links.forget(status);
     try {
-      if (!isSame(status, statFd(fd))) {
+      const opened = statFd(fd);
+      if (!isSame(status, opened)) {
         this.#links.forget(status);
         return this.#tellChange();
       }
       if (kind === "directory") yield* this.#readDirectory(fd, path, depth);
-      else yield* this.#readFile(fd, path);
+      else yield* this.#readFile(fd, path, opened);
     } finally {
       close(fd);
     }
   }
 
-  *#readFile(fd: number, path: string): Generator<Found> {
-    const before = statFd(fd);
+  *#readFile(fd: number, path: string, before: FileStatus): Generator<Found> {
     const extents = findExtents(fd, before);
     const xattrs = this.#readXattrs(fd);
     const { entry } = this.#found("file", path, before, { size: before.size, extents, xattrs });
-    yield { entry, content: before.size === 0 ? null : readContent(fd, entry) };
+    yield { entry, content: before.size === 0 ? null : readContent(fd, entry, this.#buffer) };
     if (isChanged(before, statFd(fd))) this.#tellChange();
   }
 

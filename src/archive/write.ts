@@ -2,13 +2,14 @@
 import { close, closeQuietly, ftruncate, SEEK, seek, write } from "../../ffi/mod.ts";
 import { fromByteText } from "./byte_text.ts";
 import { countLoss, type Counts, noCounts } from "./count.ts";
-import { Describer, type Description } from "./describe.ts";
+import { Describer } from "./describe.ts";
 import type { Entry, EntrySink } from "./entry.ts";
 import type { UnpackLimits } from "./limit.ts";
 import { Maker } from "./make.ts";
 import type { OwnerPolicy } from "./owner.ts";
 import { parsePath, splitPath } from "./path.ts";
 import { type Place, showName } from "./place.ts";
+import { WaitingDirectories } from "./waiting.ts";
 import { parseMark, setOpaque } from "./whiteout.ts";
 
 /** What decides how entries become files. */
@@ -25,8 +26,7 @@ export class TreeWriter implements EntrySink, Disposable {
   readonly #policy: WritePolicy;
   readonly #maker: Maker;
   readonly #describer: Describer;
-  /** Directories that are described once all is inside, by path. */
-  readonly #waiting = new Map<string, Description>();
+  readonly #waiting = new WaitingDirectories();
   #file = -1;
   #entry: Entry | null = null;
   #endsInHole = false;
@@ -125,11 +125,9 @@ export class TreeWriter implements EntrySink, Disposable {
 
   /** Describes directories, the deepest first: they may forbid what is inside. */
   finish(): void {
-    const depth = (path: string) => path === "" ? 0 : path.split("/").length;
-    const order = [...this.#waiting.keys()].map((path) => ({ path, depth: depth(path) }));
-    for (const { path } of order.sort((a, b) => b.depth - a.depth)) {
+    for (const [path, description] of this.#waiting.deepestFirst()) {
       this.#place.entry = fromByteText(path === "" ? "." : path);
-      this.#describer.describeOpen(this.#maker.open(path), this.#waiting.get(path)!);
+      this.#describer.describeOpen(this.#maker.open(path), description);
     }
   }
 
@@ -150,10 +148,8 @@ export class TreeWriter implements EntrySink, Disposable {
     this.counts.files++;
   }
 
-  #makeDirectory(path: string, { kind, mode, uid, gid, mtime, xattrs }: Entry): void {
-    // Alone what is needed: there may be very many, and the name is the path.
-    this.#waiting.delete(path);
-    this.#waiting.set(path, { kind, mode, uid, gid, mtime, xattrs });
+  #makeDirectory(path: string, entry: Entry): void {
+    this.#waiting.set(path, entry);
     if (path === "") return;
     const { replacesWhiteout } = this.#maker.directory(path);
     if (replacesWhiteout && this.#policy.whiteouts === "oci") setOpaque(this.#maker.open(path));

@@ -82,6 +82,6 @@ Deno.test({
 
 async function testProgram(it: ProgramCase, args: readonly string[]): Promise<void> {
   const script = `exec 2>&1; cd $(mktemp -d)\n${it.script}`;
-  const { stdout } = await bash(script, [...args, "--timeout", "60", ...it.args ?? []]);
-  assertMatch(stdout, hasOneId ? it.withOneId ?? it.prints : it.prints);
+  const { stdout, stderr } = await bash(script, [...args, "--timeout", "60", ...it.args ?? []]);
+  assertMatch(stdout + stderr, hasOneId ? it.withOneId ?? it.prints : it.prints);
 }

@@ -44,8 +44,12 @@ const NAMES: ReadonlyMap<number, string> = new Map([
 
 const LAST_CALL = 460;
 
-/** Makes each call with arguments of zero, in a child of its own, and prints number and answer. */
+/**
+ * Makes each call with arguments of zero, in a child of its own, and prints number and answer.
+ * Descriptor 0 is a pipe: were it a file of the host's, fchmod(0, 0) could be one call too many.
+ */
 const TRY_CALLS = `
+os.dup2(os.pipe()[0], 0)
 for number in range(${LAST_CALL} + 1):
     if number in ${JSON.stringify(NEVER.map((name) => OTHERS[name] ?? numberOf(name)))}:
         continue

@@ -1,6 +1,7 @@
 /** Runs whose outcome is looked at, and what they leave in cgroups. */
 import { assertEquals } from "@std/assert";
-import { findHierarchy } from "../../src/sandbox/cgroup/hierarchy.ts";
+import { CONTROLLERS, findHierarchy } from "../../src/sandbox/cgroup/hierarchy.ts";
+import { CgroupParent } from "../../src/sandbox/cgroup/parent.ts";
 import { start } from "./minisandbox.ts";
 import { requires } from "./requirement.ts";
 import { identity } from "./identity.ts";
@@ -51,6 +52,12 @@ export function findCgroups(pid: number): string[] {
     [...Deno.readDirSync(dir)].filter(({ name }) => name.startsWith(`minisandbox-${pid}-`))
       .map(({ name }) => `${dir}/${name}`)
   );
+}
+
+/** Says whether this process may limit by each controller. */
+export function hasCgroups(): boolean {
+  const parent = new CgroupParent();
+  return CONTROLLERS.every((name) => parent.find(name) !== null);
 }
 
 /**

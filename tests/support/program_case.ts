@@ -15,7 +15,19 @@ export interface ProgramCase {
 }
 
 /** Programs that CI installs: where it runs, none of them may be missing. */
-export const REQUIRED = ["gcc", "git", "python3", "perl", "less"];
+export const REQUIRED = [
+  "gcc",
+  "git",
+  "less",
+  "make",
+  "perl",
+  "ping",
+  "ps",
+  "python3",
+  "rsync",
+  "sqlite3",
+  "strace",
+];
 
 /** A virtual environment with pytest and its workers is bound here. */
 export const PYTEST = "/opt/pytest";

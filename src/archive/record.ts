@@ -1,6 +1,8 @@
 /** Tells what is unpacked, entry by entry with its digest, so that it can be compared later. */
-import { createHash, type Hash } from "node:crypto";
+import { createHash, type Hash, hash } from "node:crypto";
+import { toByteText } from "./byte_text.ts";
 import type { Entry, EntryKind, EntrySink } from "./entry.ts";
+
 import { decideOwner } from "./owner.ts";
 import { parsePath } from "./path.ts";
 import type { Place } from "./place.ts";
@@ -26,6 +28,8 @@ export interface EntryRecord {
 /** Larger holes are not worth the time to hash them: nothing else could be told from them. */
 const MAX_HASHED_HOLES = 2 ** 30;
 
+const EMPTY_SHA256 = hash("sha256", "");
+
 const ZEROS = new Uint8Array(1 << 20);
 
 /** Hands entries on to another sink, and tells of each that has ended. */
@@ -35,6 +39,7 @@ export class RecordingSink implements EntrySink {
   readonly #policy: WritePolicy;
   readonly #tell: (record: EntryRecord) => void;
   #record: EntryRecord | null = null;
+  /** Of a file that comes in several pieces. */
   #hash: Hash | null = null;
   #holeBytes = 0;
 
@@ -56,14 +61,21 @@ export class RecordingSink implements EntrySink {
   begin(entry: Entry): void {
     this.#next.begin(entry);
     this.#record = this.#toRecord(entry); // its names are views of bytes that are soon gone
-    this.#hash = this.#record?.kind === "file" ? createHash("sha256") : null;
+    this.#hash = null;
     this.#holeBytes = 0;
   }
 
   /** Takes some of its bytes. */
   data(bytes: Uint8Array<ArrayBuffer>): void {
-    this.#hash?.update(bytes);
     this.#next.data(bytes);
+    const record = this.#record;
+    if (record?.kind !== "file" || this.#holeBytes > MAX_HASHED_HOLES) return;
+    if (bytes.length === record.size) {
+      this.#record = { ...record, content: hash("sha256", bytes) }; // most files: nothing is kept
+    } else {
+      this.#hash ??= createHash("sha256");
+      this.#hash.update(bytes);
+    }
   }
 
   /** Takes a hole. */
@@ -71,6 +83,7 @@ export class RecordingSink implements EntrySink {
     this.#next.hole(length);
     this.#holeBytes += length;
     if (this.#holeBytes > MAX_HASHED_HOLES) this.#hash = null;
+    else this.#hash ??= createHash("sha256");
     for (let left = length; left > 0 && this.#hash !== null; left -= ZEROS.length) {
       this.#hash.update(ZEROS.subarray(0, left));
     }
@@ -98,10 +111,13 @@ export class RecordingSink implements EntrySink {
       gid,
       size: entry.size,
       mtimeNs: BigInt(entry.mtime.seconds) * 1_000_000_000n + BigInt(entry.mtime.nanoseconds),
-      content: entry.kind === "link"
-        ? this.#parse(entry.target)
-        : String.fromCharCode(...entry.target),
+      content: this.#contentOf(entry),
     };
+  }
+
+  #contentOf({ kind, size, target }: Entry): string {
+    if (kind === "file") return size === 0 ? EMPTY_SHA256 : "";
+    return kind === "link" ? this.#parse(target) : toByteText(target);
   }
 
   /** The sink has refused every name that cannot be parsed. */

@@ -20,7 +20,7 @@ export interface ListEntry {
 }
 
 /** What a piece of the list holds before it is compressed. */
-const PIECE_CHARACTERS = 1 << 20;
+const PIECE_CHARACTERS = 1 << 17;
 
 /** Counted for each thing on the disk. */
 const DISK_BLOCK = 4096;

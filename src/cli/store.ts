@@ -86,7 +86,9 @@ async function verify({ options, operands }: VerbLine<typeof STORE_OPTIONS>): Pr
 }
 
 function toVerdict({ key, path, archive, entries, faults }: Verified): string[] {
-  const state = faults.length === 0 ? `${entries} entries are whole` : `${faults.length} faults`;
+  const state = faults.length === 0
+    ? `${entries} entries are whole`
+    : `${faults.length} ${faults.length === 1 ? "fault" : "faults"}`;
   return [
     `${faults.length === 0 ? "PASS" : "FAIL"} ${key.slice(0, 12)} ${path} (${archive}): ${state}`,
     ...faults.map((fault) => `     ${JSON.stringify(fault.path)}: ${fault.state}`),

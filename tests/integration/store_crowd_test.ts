@@ -1,9 +1,12 @@
 /** Tests of one store under many processes, kills and a full disk, on the binary. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { assertNothingLeft, minisandbox, removeStore, start } from "../support/minisandbox.ts";
-import { onlyAs } from "../support/identity.ts";
+import { identity, onlyAs } from "../support/identity.ts";
 import { tar } from "../support/tar.ts";
 import { tempDir } from "../support/temp_dir.ts";
+
+/** Two hundred once: other users differ in their ids, not in how they wait for each other. */
+const PROCESSES = identity() === "root" ? 200 : 60;
 
 /** What `layer import --json` prints. */
 interface Imported {
@@ -24,12 +27,12 @@ async function verify(store: string): Promise<void> {
   assertEquals([code, /FAIL/.test(stdout)], [0, false], stdout);
 }
 
-Deno.test("two hundred processes that want eight layers at once unpack each of them once", async () => {
+Deno.test(`${PROCESSES} processes that want eight layers at once unpack each of them once`, async () => {
   using temp = tempDir();
   const store = `${temp.path}/store`;
   const archives = Array.from({ length: 8 }, (_, i) => `${temp.path}/${i}.tar`);
   archives.forEach((path, i) => makeArchive(path, 200, `archive ${i}`));
-  const children = Array.from({ length: 200 }, (_, i) => {
+  const children = Array.from({ length: PROCESSES }, (_, i) => {
     const wish = `${archives[i % archives.length]}:/opt/x`;
     return start(["layer", "import", "--quiet", "--json", "--store", store, wish]);
   });

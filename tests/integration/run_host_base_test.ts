@@ -10,7 +10,8 @@ Deno.test("the host's /usr can be changed in every way, and is as before", async
   const script = `set -e
     touch /usr/local/bin/x && mkdir -p /usr/local/lib/deep/er && rm -rf /usr/share/doc
     printf '#!/bin/sh\\necho replaced\\n' > /usr/bin/new && chmod +x /usr/bin/new
-    mv /usr/bin/new /usr/bin/awk && awk && rm /usr/bin/env && mv /usr/share/perl5 /usr/moved
+    mv /usr/bin/new /usr/bin/awk && awk && rm /usr/bin/env
+    cp -r /usr/share/perl5 /usr/moved && rm -r /usr/share/perl5
     cp /usr/bin/ls /usr/local/bin/ls && ln -s /usr/local/bin/ls /usr/bin/list && list -d /usr
     rm -r /usr/lib/python3 && mkdir /usr/lib/python3 /usr/share/perl5 && ls -A /usr/lib/python3`;
   assertEquals(await printed(script), "replaced\n/usr");

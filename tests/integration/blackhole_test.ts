@@ -66,7 +66,7 @@ Deno.test("a name cannot be looked up in a black hole, and that is known at once
 
 Deno.test("a server inside is reached by its own programs", async () => {
   const script = `cd /tmp; echo hello >index; ${PYTHON} -u -m http.server 0 >log 2>/dev/null &
-until port=$(grep -o 'port [0-9]*' log) 2>/dev/null && [ "$port" ]; do :; done
+until port=$(grep -so 'port [0-9]*' log) 2>/dev/null && [ "$port" ]; do :; done
 ${PYTHON} -c "import urllib.request as it
 print(it.urlopen('http://127.0.0.1:\${port#port }/index').read().decode())"`;
   for (const args of [BLACKHOLE, []]) assertMatch(await printed(script, args), /^hello/);

@@ -243,7 +243,7 @@ tar cf t a && rm -r a && tar xpf t && stat -c '%a %u:%g %h' a/f && readlink a/h`
     what: "curl reads from a server inside",
     needs: ["curl", "python3"],
     script: `echo hello >index.html; /usr/bin/python3 -u -m http.server 0 >log 2>/dev/null &
-until port=$(grep -o 'port [0-9]*' log) && [ "$port" ]; do :; done
+until port=$(grep -so 'port [0-9]*' log) && [ "$port" ]; do :; done
 curl -s http://localhost:\${port#port }/`,
     prints: /^hello\n$/,
   },

@@ -26,13 +26,12 @@ Deno.test("a program in the sandbox cannot find a descriptor of init but a socke
 });
 
 Deno.test("a program in the sandbox cannot get a working directory of the host by --workdir /proc/self/fd/N (CVE-2024-21626)", async () => {
-  for (let number = 3; number < 64; number++) {
+  for (const number of [3, 4, 5, 9]) {
     const workdir = `/proc/self/fd/${number}`;
     const control = await new Deno.Command("bash", {
       args: [...LEAKY.slice(1), "bash", "-c", `cd ${workdir} && ls -d proc`],
     }).output();
     if (number === 9) assertEquals(control.code, 0);
-    if (number > 12) break;
     const args = ["run", "--quiet", "--workdir", workdir, "--", "pwd", "-P"];
     const { code, stdout } = await minisandbox(args, { under: LEAKY });
     assertEquals([code, stdout], [125, ""]);
@@ -41,11 +40,14 @@ Deno.test("a program in the sandbox cannot get a working directory of the host b
 
 Deno.test("a program in the sandbox cannot get a working directory of the host by a link in a layer (CVE-2024-21626)", async () => {
   using temp = tempDir();
-  for (const number of [3, 4, 5, 6, 7, 8, 9, 10]) {
-    const archive = `${temp.path}/${number}.tar`;
-    const target = `/proc/self/fd/${number}`;
-    Deno.writeFileSync(archive, tar({ name: "door", type: "2", target }));
-    const args = ["--layer", `${archive}:/work`, "--workdir", "/work/door"];
+  const archive = `${temp.path}/x.tar`;
+  const numbers = [3, 4, 5, 9];
+  const door = (number: number) => ({
+    ...{ name: String(number), type: "2", target: `/proc/self/fd/${number}` },
+  });
+  Deno.writeFileSync(archive, tar(...numbers.map(door)));
+  for (const number of numbers) {
+    const args = ["--layer", `${archive}:/work`, "--workdir", `/work/${number}`];
     const { code, stdout } = await minisandbox(
       ["run", "--quiet", ...args, "--", "pwd", "-P"],
       { under: LEAKY },

@@ -143,7 +143,7 @@ Deno.test("a layer cannot lead a bind to what minisandbox has open (CVE-2024-216
       .map(({ name }) => describeTree(`${sharedStore()}/layers/${name}/tree`));
   const before = layers();
   const answers = new Set<string>();
-  for (let number = 3; number < 51; number += 3) {
+  for (let number = 3; number < 51; number += 9) {
     const bind = ["--bind", `${temp.path}/data:/opt/x/${number}/new`];
     const { code, stderr } = await bash("true", [...layer, ...bind]);
     assertEquals(code, 125);

@@ -106,7 +106,7 @@ export function vclone(memory: Memory, table: readonly TableEntry[], flags: numb
     pid,
     pidfd: memory.getInt32(pidfd),
     result: (index) => memory.getInt64(results[index]!),
-    failure() {
+    failure(): { readonly index: number; readonly errno: number } | null {
       const error = memory.getInt64(context + CONTEXT.error);
       if (error === 0) return null;
       const failed = memory.getInt64(context + CONTEXT.failed);

@@ -2,7 +2,7 @@
 import { GoneError } from "../errors.ts";
 import type { Program, Sandbox, Waited } from "../sandbox/mod.ts";
 import type { Node } from "./node.ts";
-import type { Outcome, RunReport } from "./outcome.ts";
+import type { RunReport } from "./outcome.ts";
 import { openPlace, prepare, type PrepareOptions } from "./prepare.ts";
 import { checkSpec, type SandboxSpec } from "./spec.ts";
 import { toOutcome, type Used } from "./outcome_of.ts";

@@ -71,7 +71,7 @@ export function limitOutput(wires: Wires, limit: number | null, onReached: () =>
   let left = limit;
   const count = (source: Output): Output => ({
     close: () => source.close(),
-    async *[Symbol.asyncIterator]() {
+    async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array<ArrayBuffer>> {
       for await (const chunk of source) {
         const part = chunk.subarray(0, Math.max(0, left));
         left -= chunk.length;

@@ -137,7 +137,9 @@ async function runLine(line: RunLine, phases: Phases): Promise<RunReport> {
   return report;
 }
 
-function measured({ phases, cpuMs, peakMemoryBytes }: RunReport) {
+function measured(
+  { phases, cpuMs, peakMemoryBytes }: RunReport,
+): Pick<RunReport, "phases" | "cpuMs" | "peakMemoryBytes"> {
   return { phases, cpuMs, peakMemoryBytes };
 }
 

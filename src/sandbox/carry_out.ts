@@ -60,7 +60,7 @@ export function carryOut(plan: Plan, means: Means): Running {
   return {
     child,
     output: (name) => child.result(outputs.get(name)!),
-    refusal() {
+    refusal(): Refusal | null {
       const failure = child.failure();
       if (failure === null) return null;
       const step = plan[failure.index]!;

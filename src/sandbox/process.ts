@@ -20,10 +20,10 @@ export class Process {
   /** The host's process id. */
   readonly pid: number;
   readonly #pidfd: number;
-  readonly #onEnd: (process: Process) => void;
+  readonly #onEnd: (ended: Process) => void;
   #ended: Promise<Waited> | undefined;
 
-  constructor(pid: number, onEnd: (process: Process) => void) {
+  constructor(pid: number, onEnd: (ended: Process) => void) {
     this.pid = pid;
     this.#pidfd = pidfdOpen(pid);
     this.#onEnd = onEnd;

@@ -11,7 +11,8 @@ const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest(
 /** Five megabytes that no encoding of text leaves as they are. */
 function noise(): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(5_000_000);
-  for (let i = 0, x = 1; i < bytes.length; i++) bytes[i] = x = (x * 73 + 41) & 0xff;
+  let x = 1;
+  for (let i = 0; i < bytes.length; i++) bytes[i] = x = (x * 73 + 41) & 0xff;
   return bytes;
 }
 

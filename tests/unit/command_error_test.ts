@@ -8,7 +8,11 @@ import { flags, step } from "../../src/sandbox/step.ts";
 
 const { ENOENT, ENOTDIR, EACCES, ENOEXEC, EINVAL, EPERM, ENOSPC } = ERRNO;
 
-function explain(command: string, searchPath: readonly string[], ...tried: number[]) {
+function explain(
+  command: string,
+  searchPath: readonly string[],
+  ...tried: number[]
+): (string | number)[] {
   const program: Program = {
     ...{
       argv: [command],

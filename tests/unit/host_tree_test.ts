@@ -4,7 +4,9 @@ import { cutHostTree, type Listing } from "../../src/sandbox/base/host_tree.ts";
 import { holdsMount, parseMountPoints } from "../../src/sandbox/base/mount_point.ts";
 
 /** Lists a tree that is given by its directories, files and links. */
-function lister(tree: Readonly<Record<string, readonly string[]>>) {
+function lister(
+  tree: Readonly<Record<string, readonly string[]>>,
+): (path: string) => Listing[] {
   return (path: string): Listing[] =>
     (tree[path] ?? []).map((entry) => {
       const [name = "", target] = entry.split(" -> ");

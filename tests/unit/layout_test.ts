@@ -2,6 +2,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import type { Base } from "../../src/app/base.ts";
 import { joinLayout } from "../../src/app/layout.ts";
+import type { Layout } from "../../src/sandbox/layout.ts";
 import { DEFAULT_SPEC, type SandboxSpec } from "../../src/app/spec.ts";
 import { NotFoundError, UsageError } from "../../src/errors.ts";
 import type { Layer } from "../../src/store/mod.ts";
@@ -24,7 +25,7 @@ function layer(path: string): Layer {
   return { key: "", sha256: "", path, tree: `/tree${path}`, [Symbol.dispose]: () => {} };
 }
 
-function join(paths: readonly string[], spec: Partial<SandboxSpec> = {}) {
+function join(paths: readonly string[], spec: Partial<SandboxSpec> = {}): Layout {
   return joinLayout({ ...DEFAULT_SPEC, ...spec }, BASE, paths.map(layer), "/run/1");
 }
 

@@ -1,7 +1,7 @@
 /** Tests of the order in which a sandbox is made: plans as data, for hosts of every kind. */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import type { Layout } from "../../src/sandbox/layout.ts";
+import type { Layout, Lower } from "../../src/sandbox/layout.ts";
 import { NO_LIMITS } from "../../src/sandbox/limit.ts";
 import { planFacts, planSandbox } from "../../src/sandbox/mod.ts";
 import type { Step } from "../../src/sandbox/step.ts";
@@ -23,7 +23,7 @@ const LAYOUT: Layout = {
   limits: NO_LIMITS,
 };
 
-function lower(path: string) {
+function lower(path: string): Lower {
   return { path, isIdMapped: false };
 }
 

@@ -27,7 +27,9 @@ function interpret(
   { arch, number, args = [] }: Call,
 ): { readonly answer: number; readonly steps: number } {
   let loaded = 0;
-  for (let at = 0, steps = 1;; at++, steps++) {
+  let steps = 0;
+  for (let at = 0;; at++) {
+    steps++;
     const { code, ifTrue, ifFalse, k } = program[at]!;
     if (code === (BPF.BPF_RET | BPF.BPF_K)) return { answer: k, steps };
     if (code === (BPF.BPF_LD | BPF.BPF_W | BPF.BPF_ABS)) {

@@ -31,7 +31,7 @@ export function delegateCgroups(user: string, ids: { uid: number; gid: number })
     }
     return dir;
   };
-  const name = `minisandbox-ci-${user}`;
+  const name = `minisandbox-ci-${user}-${Deno.pid}`;
   const dirs = Object.values(legacy).map((dir) => give(`${dir}/${name}`));
   const wanted = CONTROLLERS.filter((controller) => legacy[controller] === undefined);
   if (unified !== null && offers(unified, wanted)) {

@@ -26,7 +26,14 @@ import { Cgroup } from "./cgroup/group.ts";
 import type { Controller } from "./cgroup/hierarchy.ts";
 import { CgroupParent } from "./cgroup/parent.ts";
 import { neededControllers } from "./cgroup/setting.ts";
-import { planHolder, planIdMaps, planNamespaces, planPair } from "./holder_plan.ts";
+import {
+  MAX_LOWERS,
+  planHolder,
+  planIdMaps,
+  planNamespaces,
+  planPair,
+  USUAL_LOWERS,
+} from "./holder_plan.ts";
 import { type Host, raiseOpenFiles } from "./host.ts";
 import { nestedExtents, type Standing, standingOf, toMapText } from "./identity.ts";
 import { planFacts } from "./facts.ts";
@@ -67,6 +74,8 @@ export class Engine implements Disposable {
   #fds: Record<string, number> = {};
   readonly #pairs: Pair[] = [];
   #ready = -1;
+  /** How many lowers the template has room for. */
+  #lowers = 0;
   #cgroups: CgroupParent | undefined;
   #pairCount = 0;
   /** Trees that were asked about, by their paths. */
@@ -111,12 +120,21 @@ export class Engine implements Disposable {
     this.#ready = ready.reader;
 
     this.#startHolder();
-    const namespaces = this.#run(planNamespaces(this.#standing), {
+    this.#makeTemplate(USUAL_LOWERS);
+  }
+
+  /** Prepares the mount namespaces that sandboxes of so many lowers come from. */
+  #makeTemplate(lowers: number): void {
+    const namespaces = this.#run(planNamespaces(this.#standing, lowers), {
       flags: CLONE.CLONE_FILES,
     });
     wait(namespaces.output("pid"));
-    fds["host-mounts"] = namespaces.output("host-mounts");
-    fds["template"] = namespaces.output("template");
+    for (const name of ["host-mounts", "template"]) {
+      const before = this.#fds[name];
+      if (before !== undefined) closeQuietly(before);
+      this.#fds[name] = namespaces.output(name);
+    }
+    this.#lowers = lowers;
   }
 
   #startHolder(): void {
@@ -155,6 +173,8 @@ export class Engine implements Disposable {
     user: ShownUser,
     keep: number | null,
   ): Sandbox {
+    const lowers = layout.parts.reduce((sum, part) => sum + part.lowers.length, 0);
+    if (lowers > this.#lowers) this.#makeTemplate(MAX_LOWERS);
     const cgroup = this.#makeCgroup(layout.limits);
     const pair = this.#takePair(user, layout);
     try {

@@ -19,6 +19,9 @@ import { bytes, fd, flags, mode, output, type Plan, type Step, step } from "./st
 /** How many layers a sandbox may have, its base included: images have up to 127. */
 export const MAX_LOWERS = 128;
 
+/** So many are made unless a sandbox has more. */
+export const USUAL_LOWERS = 16;
+
 /** The device nodes that exist in a sandbox. */
 const DEVICES = ["null", "zero", "full", "random", "urandom", "tty"];
 
@@ -46,7 +49,7 @@ export function planHolder(): Plan {
  * mounts in which the holder may open trees, and `template`, whose root is a small read-only tmpfs
  * with a /dev, a /proc of nobody, and empty mount points.
  */
-export function planNamespaces(standing: Standing): Plan {
+export function planNamespaces(standing: Standing, lowers = USUAL_LOWERS): Plan {
   return [
     step("enter the holder's namespaces", "setns", [
       fd("holder"),
@@ -71,7 +74,7 @@ export function planNamespaces(standing: Standing): Plan {
       null,
     ]),
     cloneInside("enter the holder's pid namespace", CLONE.CLONE_VFORK, CLONE.CLONE_FILES),
-    ...makeTemplate(),
+    ...makeTemplate(lowers),
     openOwnNamespace("/t/proc", "mnt", "template"),
   ];
 }
@@ -80,13 +83,13 @@ function userNamespace({ hasUserNamespace }: Standing): number[] {
   return hasUserNamespace ? [CLONE.CLONE_NEWUSER] : [];
 }
 
-function makeTemplate(): Plan {
+function makeTemplate(lowers: number): Plan {
   const scratch = "/tmp"; // any directory: the tmpfs over it becomes the root
   return [
     mountTmpfs("the template's root", scratch, "mode=755,size=4m"),
     step("enter it", "chdir", [scratch]),
     ...["m", "u", "l", "t", "t/dev", "t/proc", "t/sys", "t/empty"].map(makeDirectory),
-    ...Array.from({ length: MAX_LOWERS }, (_, i) => makeDirectory(`l/${i}`)),
+    ...Array.from({ length: lowers }, (_, i) => makeDirectory(`l/${i}`)),
     ...makeDevices("t/dev"),
     makeFile("t/null"),
     ...bindDevice("null", "t/null"),

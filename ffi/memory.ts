@@ -10,6 +10,8 @@ export class Memory implements Disposable {
   readonly #bytes: Uint8Array<ArrayBuffer>;
   readonly #view: DataView<ArrayBuffer>;
   #used = 0;
+  /** Up to here the bytes may have been written; what lies beyond is fresh from the kernel, and zero. */
+  #written = 0;
 
   /**
    * Maps `size` bytes, readable and writable.
@@ -33,6 +35,7 @@ export class Memory implements Disposable {
 
   /** Forgets everything placed so far. */
   clear(): void {
+    this.#written = Math.max(this.#written, this.#used);
     this.#used = 0;
   }
 
@@ -47,7 +50,7 @@ export class Memory implements Disposable {
       throw new RangeError(`Cannot place ${size} bytes: ${this.#bytes.length} are full`);
     }
     this.#used = start + size;
-    this.#bytes.fill(0, start, start + size);
+    if (start < this.#written) this.#bytes.fill(0, start, Math.min(start + size, this.#written));
     return this.#base + start;
   }
 

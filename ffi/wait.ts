@@ -1,6 +1,6 @@
 /** Calls that may take long, made on a thread of Deno's pool while this one goes on. */
 import { POLL } from "./constant.ts";
-import { check } from "./errno.ts";
+import { check, retry } from "./errno.ts";
 import { POLLFD } from "./layout.ts";
 import { libc } from "./libc.ts";
 
@@ -16,7 +16,8 @@ export async function writable(fd: number): Promise<boolean> {
 
 /** Blocks this thread until a descriptor can be read; false once `timeoutMs` have passed. */
 export function awaitReadable(fd: number, timeoutMs: number): boolean {
-  return check(libc.poll(pollfd(fd, POLL.POLLIN), 1n, timeoutMs), () => `poll(${fd})`) > 0;
+  const struct = pollfd(fd, POLL.POLLIN);
+  return retry(() => libc.poll(struct, 1n, timeoutMs), () => `poll(${fd})`) > 0;
 }
 
 /** Waits until the file system that a descriptor lies on is written out. @throws {SyscallError} */

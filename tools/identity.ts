@@ -83,6 +83,8 @@ async function openUser(
     ...{ HOME: home, USER: name, LOGNAME: name, SHELL: "/bin/sh", PATH },
     DENO_DIR: `${checkout}/.toolchain/cache`,
     MINISANDBOX_BIN: `${checkout}/dist/minisandbox`,
+    // What a user's store begins with takes seconds to make: it is made once for all test files.
+    MINISANDBOX_TEST_SEED: `${checkout}/.toolchain/seed`,
     ...COLOR,
   };
   const prefix = ["setpriv", `--reuid=${name}`, `--regid=${name}`, "--init-groups", "--"];

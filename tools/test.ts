@@ -8,8 +8,8 @@ import { addCounts, countJunit, type Counts, formatCounts, NO_TESTS } from "./ju
 const SUITE_MINUTES: Readonly<Record<string, number>> = {
   unit: 1,
   integration: 8,
-  escape: 3,
-  peer: 5,
+  escape: 3.5,
+  peer: 4,
 };
 
 /** The suites whose subject depends on who runs them. */

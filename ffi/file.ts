@@ -231,12 +231,6 @@ function toStatus(struct: BigInt64Array): FileSystemStatus {
   };
 }
 
-/** Waits for an exclusive `flock(2)` without blocking this thread. @throws {SyscallError} */
-export async function flockWait(fd: number): Promise<void> {
-  // Another thread's errno cannot be read from here: the lock is asked for again on this one.
-  if (await libc.flock_async(fd, LOCK.LOCK_EX) < 0) flock(fd, LOCK.LOCK_EX);
-}
-
 function at(dirfd: number): string {
   return dirfd === AT.AT_FDCWD ? "AT_FDCWD" : String(dirfd);
 }

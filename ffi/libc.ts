@@ -17,20 +17,8 @@ const rows = {
   close: { parameters: ["i32"], result: "i32" },
   // ssize_t read(int fd, void *buf, size_t count);
   read: { parameters: ["i32", "buffer", "usize"], result: "isize" },
-  read_async: {
-    name: "read",
-    parameters: ["i32", "buffer", "usize"],
-    result: "isize",
-    nonblocking: true,
-  },
   // ssize_t write(int fd, const void *buf, size_t count);
   write: { parameters: ["i32", "buffer", "usize"], result: "isize" },
-  write_async: {
-    name: "write",
-    parameters: ["i32", "buffer", "usize"],
-    result: "isize",
-    nonblocking: true,
-  },
   // int pipe2(int pipefd[2], int flags);
   pipe2: { parameters: ["buffer", "i32"], result: "i32" },
   // int socketpair(int domain, int type, int protocol, int sv[2]);
@@ -39,7 +27,6 @@ const rows = {
   fcntl: { parameters: ["i32", "i32", "i64"], result: "i32" },
   // int flock(int fd, int operation);
   flock: { parameters: ["i32", "i32"], result: "i32" },
-  flock_async: { name: "flock", parameters: ["i32", "i32"], result: "i32", nonblocking: true },
   // int mkdirat(int dirfd, const char *pathname, mode_t mode);
   mkdirat: { parameters: ["i32", "buffer", "u32"], result: "i32" },
   // int mknodat(int dirfd, const char *pathname, mode_t mode, dev_t dev);

@@ -78,9 +78,6 @@ const NAMESPACES = [
   CLONE.CLONE_NEWCGROUP,
 ];
 
-/** The name of the step that enters the working directory. */
-export const ENTER_WORKDIR = "enter the working directory";
-
 /** The descriptor by which the exec program says how it fared: it ends when the program begins. */
 const EXECUTED = 3;
 
@@ -127,7 +124,7 @@ export function planProcess(program: Program, facts: ProcessFacts): Plan {
       step("make it the controlling terminal", "ioctl", [0, named(IOCTL, "TIOCSCTTY"), 0]),
     ]),
     ...limitResources(facts),
-    step(ENTER_WORKDIR, "chdir", [program.workdir]),
+    step("enter the working directory", "chdir", [program.workdir]),
     ...resetSignals(facts.ignoredSignals),
     execute(program),
   ];

@@ -199,6 +199,20 @@ export const LOCK = { LOCK_SH: 1, LOCK_EX: 2, LOCK_NB: 4, LOCK_UN: 8 } as const;
 /** Events of `poll(2)`. */
 export const POLL = { POLLIN: 1, POLLOUT: 4, POLLERR: 8, POLLHUP: 16 } as const;
 
+/** Calls and flags of `epoll_ctl(2)`. */
+export const EPOLL = {
+  EPOLL_CLOEXEC: 0o2000000,
+  EPOLL_CTL_ADD: 1,
+  EPOLL_CTL_DEL: 2,
+  EPOLL_CTL_MOD: 3,
+  EPOLLIN: 1,
+  EPOLLOUT: 4,
+  EPOLLONESHOT: 0x4000_0000,
+} as const;
+
+/** Flags of `eventfd(2)`. */
+export const EFD = { EFD_NONBLOCK: 0o4000, EFD_CLOEXEC: 0o2000000 } as const;
+
 /** Options of `wait4(2)`. */
 export const W = { WNOHANG: 1 } as const;
 

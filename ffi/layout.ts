@@ -34,6 +34,12 @@ export const WINSIZE = { size: 8, ws_row: 0, ws_col: 2 } as const;
 /** `struct pollfd` (poll(2)). */
 export const POLLFD = { size: 8, fd: 0, events: 4, revents: 6 } as const;
 
+/** `struct epoll_event` (epoll_ctl(2)): packed on x86_64 alone. */
+export const EPOLL_EVENT_BY_MACHINE = {
+  x86_64: { size: 12, events: 0, data: 4 },
+  aarch64: { size: 16, events: 0, data: 8 },
+} as const;
+
 /** `struct sock_filter` and `struct sock_fprog` (seccomp(2)). */
 export const SOCK_FPROG = { size: 16, len: 0, filter: 8, instruction: 8 } as const;
 

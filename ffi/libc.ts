@@ -88,12 +88,19 @@ const rows = {
   memfd_create: { parameters: ["buffer", "u32"], result: "i32" },
   // int poll(struct pollfd *fds, nfds_t nfds, int timeout);
   poll: { parameters: ["buffer", "u64", "i32"], result: "i32" },
-  poll_async: {
-    name: "poll",
-    parameters: ["buffer", "u64", "i32"],
+  // int epoll_create1(int flags);
+  epoll_create1: { parameters: ["i32"], result: "i32" },
+  // int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event);
+  epoll_ctl: { parameters: ["i32", "i32", "i32", "buffer"], result: "i32" },
+  // int epoll_wait(int epfd, struct epoll_event *events, int maxevents, int timeout);
+  epoll_wait_async: {
+    name: "epoll_wait",
+    parameters: ["i32", "buffer", "i32", "i32"],
     result: "i32",
     nonblocking: true,
   },
+  // int eventfd(unsigned int initval, int flags);
+  eventfd: { parameters: ["u32", "i32"], result: "i32" },
   // int ioctl(int fd, unsigned long request, void *argp);
   ioctl: { parameters: ["i32", "u64", "buffer"], result: "i32" },
   // int getrlimit(int resource, struct rlimit *rlim);

@@ -5,6 +5,7 @@ import {
   F,
   fchmod,
   fcntl,
+  forget,
   isErrno,
   O,
   openAt,
@@ -51,8 +52,10 @@ export class PipeReader {
 
   /** Closes it: whoever writes to it is told so (SIGPIPE, EPIPE). */
   close(): void {
-    if (this.#isOpen) closeQuietly(this.#fd);
+    if (!this.#isOpen) return;
     this.#isOpen = false;
+    forget(this.#fd);
+    closeQuietly(this.#fd);
   }
 
   /** 0 at the end, -1 if there is nothing yet. */
@@ -95,8 +98,10 @@ export class PipeWriter {
 
   /** Closes it: whoever reads finds the end. */
   close(): void {
-    if (this.#isOpen) closeQuietly(this.#fd);
+    if (!this.#isOpen) return;
     this.#isOpen = false;
+    forget(this.#fd);
+    closeQuietly(this.#fd);
   }
 }
 

@@ -33,6 +33,8 @@ const GROUPS: readonly (readonly [group: string, values: Values, ...includes: st
   ["MFD", constant.MFD, "linux/memfd.h"],
   ["LOCK", constant.LOCK, "sys/file.h"],
   ["POLL", constant.POLL, "poll.h"],
+  ["EPOLL", constant.EPOLL, "sys/epoll.h"],
+  ["EFD", constant.EFD, "sys/eventfd.h"],
   ["W", constant.W, "sys/wait.h"],
   ["PROT", constant.PROT, "sys/mman.h"],
   ["MAP", constant.MAP, "sys/mman.h"],

@@ -1,13 +1,12 @@
 /** Use case: what sandboxes of one spec share, made once, and what each has for itself. */
 import { HostError } from "../errors.ts";
-import { type Layout, probeMemoryXattr, type Program } from "../sandbox/mod.ts";
+import { type Layout, probeMemoryXattr } from "../sandbox/mod.ts";
 import type { Layer } from "../store/mod.ts";
 import { type HeldBase, openBase } from "./named_base.ts";
 import { ensureLayers, findLayers, type LayerEvent } from "./layer.ts";
 import { joinLayout, makeUpper } from "./layout.ts";
 import type { Node } from "./node.ts";
 import type { Phases } from "./outcome.ts";
-import { toProgram } from "./program.ts";
 import type { SandboxSpec } from "./spec.ts";
 import { openKept } from "./snapshot.ts";
 import { findUser, type User } from "./user.ts";
@@ -25,7 +24,6 @@ export interface PrepareOptions {
 export interface Prepared extends Disposable {
   readonly base: HeldBase;
   readonly user: User;
-  readonly program: Program;
   readonly layers: readonly Layer[];
 }
 
@@ -43,7 +41,6 @@ export async function prepare(
   using held = new DisposableStack();
   const base = held.use(await openBase(node, spec, onNote));
   const user = findUser(base.users, spec.user, host);
-  const program = toProgram(spec, user);
   phases.end("base");
 
   const wishes = spec.layers;
@@ -54,7 +51,7 @@ export async function prepare(
   for (const name of spec.from) layers.push(held.use(await openKept(store, name, options)));
   phases.end("unpack");
   const kept = held.move();
-  return { base, user, program, layers, [Symbol.dispose]: () => kept.dispose() };
+  return { base, user, layers, [Symbol.dispose]: () => kept.dispose() };
 }
 
 /** Without them an overlay cannot make a directory again that it has removed. */

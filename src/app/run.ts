@@ -1,11 +1,12 @@
 /** Use case: one command in a new sandbox, from spec to outcome. */
-import { GoneError } from "../errors.ts";
-import type { Program, Sandbox, Waited } from "../sandbox/mod.ts";
+import type { Program, Sandbox } from "../sandbox/mod.ts";
 import type { Node } from "./node.ts";
 import type { RunReport } from "./outcome.ts";
 import { openPlace, prepare, type PrepareOptions } from "./prepare.ts";
 import { checkSpec, type SandboxSpec } from "./spec.ts";
 import { toOutcome, type Used } from "./outcome_of.ts";
+import { toProgram } from "./program.ts";
+import { NOTHING_USED, ownPeak, readUsed } from "./used.ts";
 import { connect, disconnect, limitOutput, type Wires, type Wiring } from "./wire.ts";
 
 /** What the caller decides, and hears of while a run goes on. */
@@ -50,13 +51,13 @@ async function prepareAndRun(
   const { phases, signal, keep = null, onNote = () => {} } = options;
   const { engine } = node;
   using prepared = await prepare(node, spec, options);
+  const program = toProgram(spec, prepared.user);
   signal.throwIfAborted();
 
   engine.fill(1);
   phases.end("namespaces");
   await using place = await openPlace(node, spec, prepared);
-  const { program, user } = prepared;
-  const sandbox = engine.create(place.layout, user, place.lockFd);
+  const sandbox = engine.create(place.layout, prepared.user, place.lockFd);
   phases.end("create");
   let report: RunReport;
   try {
@@ -111,26 +112,6 @@ async function runIn(
   }
 }
 
-const NOTHING_USED: Used = {
-  usage: { outOfMemory: 0, pidsRefused: 0, peakMemoryBytes: null },
-  fullPlaces: [],
-};
-
-/** Reads what was used, while the sandbox is open. */
-function readUsed(sandbox: Sandbox, hasSucceeded: boolean): Used {
-  const usage = sandbox.readUsage();
-  // Who succeeded was not stopped by what is full now.
-  if (hasSucceeded) return { usage, fullPlaces: [] };
-  try {
-    const pidsRefused = usage.pidsRefused + (sandbox.isAtPidsLimit() ? 1 : 0);
-    return { usage: { ...usage, pidsRefused }, fullPlaces: sandbox.findFullPlaces() };
-  } catch (error) {
-    // Its init was ended, by the host or for want of memory: it has no places any more.
-    if (error instanceof GoneError) return { usage, fullPlaces: [] };
-    throw error;
-  }
-}
-
 /** What ends a command from outside, and why. */
 class Ending {
   /** Null as long as the command is left to itself. */
@@ -170,10 +151,4 @@ class Ending {
   cancel(): void {
     clearTimeout(this.#timer);
   }
-}
-
-/** A process that has executed a program still counts the memory it had shared with us before. */
-function ownPeak({ peakMemoryBytes }: Waited): number | null {
-  const [, kib] = /^VmHWM:\s+(\d+)/m.exec(Deno.readTextFileSync("/proc/self/status")) ?? [];
-  return peakMemoryBytes > Number(kib ?? 0) * 1024 ? peakMemoryBytes : null;
 }

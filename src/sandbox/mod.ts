@@ -25,6 +25,7 @@ export {
   standingOf,
   toMapText,
 } from "./identity.ts";
+export type { InsideProcess } from "./inside.ts";
 export type { Bind, Layout, Lower, Part, Upper } from "./layout.ts";
 export type { Network } from "./network_plan.ts";
 export { Process, type Waited } from "./process.ts";

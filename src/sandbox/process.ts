@@ -22,6 +22,7 @@ export class Process {
   readonly #pidfd: number;
   readonly #onEnd: (ended: Process) => void;
   #ended: Promise<Waited> | undefined;
+  #isReaped = false;
 
   constructor(pid: number, onEnd: (ended: Process) => void) {
     this.pid = pid;
@@ -38,13 +39,24 @@ export class Process {
   async #reap(): Promise<Waited> {
     await readable(this.#pidfd);
     const waited = await reap(this.pid);
+    this.#isReaped = true;
     closeQuietly(this.#pidfd);
     this.#onEnd(this);
     return waited;
   }
 
+  /** Its id inside, or null once it has been reaped (proc(5), /proc/pid/fdinfo). */
+  readInsidePid(): number | null {
+    if (this.#isReaped) return null;
+    const info = Deno.readTextFileSync(`/proc/self/fdinfo/${this.#pidfd}`);
+    const ids = /^NSpid:\s+(.*)$/m.exec(info)?.[1]?.split(/\s+/) ?? [];
+    const pid = Number(ids.at(-1) ?? -1);
+    return pid > 0 ? pid : null;
+  }
+
   /** Sends a signal; false if it has ended already. */
   signal(signal: number): boolean {
+    if (this.#isReaped) return false; // its descriptor may be another's by now
     try {
       pidfdSendSignal(this.#pidfd, signal);
       return true;

@@ -1,5 +1,5 @@
 /** Plans a process in a running sandbox: from outside to its first instruction, as data. */
-import { AT, CLONE, IOCTL, O } from "../../ffi/mod.ts";
+import { AT, CLONE, IOCTL, O, SIGNAL } from "../../ffi/mod.ts";
 import {
   confine,
   dropCapabilities,
@@ -157,6 +157,16 @@ export function planOpenPlaces(
         output: path,
       })
     ),
+  ];
+}
+
+/** Plans the end of everything inside but init, at one moment: nothing can be made meanwhile. */
+export function planEndAll(facts: Pick<ProcessFacts, "standing">): Plan {
+  return [
+    ...enterHolder({ ...facts.standing, canSetGroups: false }),
+    enterInit(CLONE.CLONE_NEWPID),
+    cloneInside("make a process inside"),
+    step("end all others", "kill", [-1, named(SIGNAL, "SIGKILL")]),
   ];
 }
 

@@ -1,5 +1,6 @@
 /** One sandbox that is alive: its programs, its terminals and its end. */
 import {
+  awaitReadable,
   CLONE,
   closeQuietly,
   F,
@@ -25,6 +26,7 @@ import { commandError } from "./command_error.ts";
 import type { Cgroup, Usage } from "./cgroup/group.ts";
 import type { Engine, Pair } from "./engine.ts";
 import { processFacts } from "./facts.ts";
+import type { InsideProcess } from "./inside.ts";
 import type { Layout } from "./layout.ts";
 import { standingOf } from "./identity.ts";
 import { Process } from "./process.ts";
@@ -32,6 +34,7 @@ import {
   candidates,
   EXECUTE,
   FIRST_FREE_FD,
+  planEndAll,
   planOpenPlaces,
   planProcess,
   planPty,
@@ -39,6 +42,7 @@ import {
 } from "./process_plan.ts";
 import { openProgram } from "./program_file.ts";
 import type { Plan } from "./step.ts";
+import { type TreeOptions, Trees } from "./tree.ts";
 
 /** How long a program may take to be executed before it is given up. */
 const START_MS = 10_000;
@@ -74,7 +78,7 @@ export class Sandbox {
   readonly #init: number;
   /** The program that executes others: its own, since a user's programs could change its mode. */
   readonly #exec: number;
-  readonly #processes = new Set<Process>();
+  readonly #trees = new Trees((look) => this.#lookAt(["/proc"], ([proc]) => look(proc!)));
   #closing: Promise<void> | undefined;
 
   constructor(
@@ -130,8 +134,7 @@ export class Sandbox {
   ): Promise<Process> {
     const pid = running.output("pid");
     if (pid <= 0) throw this.#toError(running);
-    const process = new Process(pid, (ended) => this.#processes.delete(ended));
-    this.#processes.add(process);
+    const process = this.#trees.add(pid);
     const isDone = await readable(executed, START_MS);
     const refusal = running.refusal();
     const answers = isDone ? readAnswers(executed) : [];
@@ -215,6 +218,45 @@ export class Sandbox {
     }
   }
 
+  /** Whether its init has ended: everything inside has, or is about to. */
+  get hasEnded(): boolean {
+    return this.#closing !== undefined || awaitReadable(this.#init, 0);
+  }
+
+  /**
+   * Lists what belongs to a program: its descendants, and whatever they have left behind.
+   *
+   * @param ticks Orphans from then on are its; when it began, if it is not said.
+   * @throws {GoneError} If the sandbox has ended.
+   */
+  listTree(root: Process, ticks?: number): InsideProcess[] {
+    return this.#trees.list(root, ticks);
+  }
+
+  /**
+   * Ends a program and all that belongs to it, and returns when nothing of it runs.
+   *
+   * @throws {GoneError} If the sandbox has ended.
+   */
+  async endTree(root: Process, options?: TreeOptions): Promise<void> {
+    if (!await this.#trees.end(root, options)) await this.endAll();
+  }
+
+  /** Ends everything inside but init, at one moment. @throws {GoneError} If it has ended. */
+  async endAll(): Promise<void> {
+    this.#mustBeOpen();
+    using memory = new Memory(16 * 1024);
+    const plan = planEndAll({ standing: standingOf(this.#engine.host.identity) });
+    const running = this.#carryOut(plan, memory, {});
+    const pid = running.output("pid");
+    if (pid <= 0) throw this.#toError(running);
+    const process = new Process(pid, () => {});
+    // Whoever is inside may have stopped it.
+    const timer = setTimeout(() => process.signal(SIGNAL.SIGKILL), START_MS);
+    await process.wait();
+    clearTimeout(timer);
+  }
+
   /** Ends every process inside at once and waits until none is left. Twice is harmless. */
   close(): Promise<void> {
     this.#closing ??= this.#end();
@@ -228,7 +270,7 @@ export class Sandbox {
       if (!isErrno(error, "ESRCH")) throw error;
     }
     // Its programs are our children: init is only done when they have been reaped.
-    for (const process of [...this.#processes]) await process.wait();
+    for (const process of [...this.#trees.roots]) await process.wait();
     await readable(this.#init);
     wait(this.initPid);
     closeQuietly(this.#init, this.#exec);

@@ -32,16 +32,35 @@ export class PipeReader {
 
   /** Gives what comes, as it comes; each chunk is the reader's until it asks for the next. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-    const buffer = new Uint8Array(CHUNK_BYTES);
     try {
-      while (this.#isOpen) {
-        const count = this.#readSome(buffer);
-        if (count === 0) return;
-        if (count < 0) await readable(this.#fd);
-        else yield buffer.subarray(0, count);
-      }
+      yield* this.#readUntil(null);
     } finally {
       this.close();
+    }
+  }
+
+  /**
+   * Gives what comes until `ended` resolves, and what is there by then: whoever holds the other end
+   * open keeps nobody waiting. It is not closed.
+   */
+  until(ended: Promise<unknown>): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+    return this.#readUntil(ended);
+  }
+
+  async *#readUntil(ended: Promise<unknown> | null): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+    const buffer = new Uint8Array(CHUNK_BYTES);
+    let isOver = false;
+    const finish = () => {
+      isOver = true;
+      if (this.#isOpen) forget(this.#fd);
+    };
+    ended?.then(finish, finish);
+    while (this.#isOpen) {
+      const isLast = isOver;
+      const count = this.#readSome(buffer);
+      if (count === 0 || (count < 0 && isLast)) return;
+      if (count > 0) yield buffer.subarray(0, count);
+      else if (!isOver) await readable(this.#fd);
     }
   }
 

@@ -4,6 +4,7 @@ import { SetupError } from "../../errors.ts";
 import type { Node } from "../node.ts";
 import { Phases } from "../outcome.ts";
 import { openPlace, prepare, type Prepared, type PrepareOptions } from "../prepare.ts";
+import { toProgram } from "../program.ts";
 import { checkSpec, type SandboxSpec } from "../spec.ts";
 import { connect, disconnect } from "../wire.ts";
 import { type Spread, toSpread } from "./spread.ts";
@@ -129,7 +130,7 @@ async function beginSandbox(node: Node, prepared: Prepared, wish: StartWish): Pr
   phases.end("create");
   const { ours, theirs } = connect(sandbox, { hasStdin: false, terminal: null });
   opened.defer(() => disconnect(ours));
-  await sandbox.start(prepared.program, theirs);
+  await sandbox.start(toProgram(wish.spec, prepared.user), theirs);
   phases.end("start");
   const output = await readSome(ours.stdout);
   phases.end("firstOutput");

@@ -1,5 +1,5 @@
 /** The processes inside a sandbox, as its own /proc shows them, and which belong together. */
-import { closeQuietly, isErrno, O, openAt, pidfdSendSignal, SyscallError } from "../../ffi/mod.ts";
+import { closeQuietly, isErrno, O, openAt, pidfdSendSignal, read } from "../../ffi/mod.ts";
 
 /** A process; its ids are those inside. */
 export interface InsideProcess {
@@ -20,16 +20,15 @@ const INIT = 1;
 
 /** Lists all processes but init. `proc` is a descriptor of the sandbox's /proc. */
 export function listInside(proc: number): InsideProcess[] {
-  const path = `/proc/self/fd/${proc}`;
-  return [...Deno.readDirSync(path)]
+  return [...Deno.readDirSync(`/proc/self/fd/${proc}`)]
     .filter(({ name }) => /^\d+$/.test(name) && Number(name) !== INIT)
-    .map(({ name }) => readStat(`${path}/${name}/stat`))
+    .map(({ name }) => readStat(proc, name))
     .filter((process) => process !== null);
 }
 
 /** Reads one process; null if it is there no more. */
 export function findInside(proc: number, pid: number): InsideProcess | null {
-  return readStat(`/proc/self/fd/${proc}/${pid}/stat`);
+  return readStat(proc, String(pid));
 }
 
 /** Sends a signal to a process, and to no other that has got its id since; false if it is gone. */
@@ -42,7 +41,7 @@ export function signalInside(proc: number, process: InsideProcess, signal: numbe
     throw error;
   }
   try {
-    const found = readStat(`/proc/self/fd/${dir}/stat`);
+    const found = readStat(dir, ".");
     if (found?.startTicks !== process.startTicks) return false;
     pidfdSendSignal(dir, signal);
     return true;
@@ -99,15 +98,17 @@ function isSame(process: InsideProcess, root: Root): boolean {
   return process.pid === root.pid && process.startTicks === root.startTicks;
 }
 
-/** A name may hold anything, parentheses too (proc(5), /proc/pid/stat). */
-function readStat(path: string): InsideProcess | null {
-  let text: string;
-  try {
-    text = Deno.readTextFileSync(path);
-  } catch (error) {
-    if (isGone(error)) return null;
-    throw error;
-  }
+/** More than any line of /proc/pid/stat takes. */
+const STAT_BYTES = 4096;
+
+/**
+ * Reads `stat` in a directory below a descriptor; null if its process is there no more. A name may
+ * hold anything, parentheses too (proc(5), /proc/pid/stat).
+ */
+function readStat(dir: number, name: string): InsideProcess | null {
+  const bytes = readSmall(dir, `${name}/stat`);
+  if (bytes === null) return null;
+  const text = decoder.decode(bytes);
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   return {
     pid: parseInt(text),
@@ -118,9 +119,19 @@ function readStat(path: string): InsideProcess | null {
   };
 }
 
-/** Between listing and reading a process may end: ENOENT, or ESRCH by the read. */
-function isGone(error: unknown): boolean {
-  if (error instanceof SyscallError) return isErrno(error, "ENOENT", "ESRCH");
-  return error instanceof Deno.errors.NotFound ||
-    (error instanceof Error && "code" in error && error.code === "ESRCH");
+const decoder = new TextDecoder();
+
+/** A process may end before it is opened (ENOENT), or before it is read (ESRCH). */
+function readSmall(dir: number, path: string): Uint8Array | null {
+  let fd = -1;
+  try {
+    fd = openAt(dir, path, O.O_CLOEXEC);
+    const buffer = new Uint8Array(STAT_BYTES);
+    return buffer.subarray(0, read(fd, buffer));
+  } catch (error) {
+    if (isErrno(error, "ENOENT", "ESRCH")) return null;
+    throw error;
+  } finally {
+    if (fd >= 0) closeQuietly(fd);
+  }
 }

@@ -238,8 +238,8 @@ export class Sandbox {
    *
    * @throws {GoneError} If the sandbox has ended.
    */
-  async endTree(root: Process, options?: TreeOptions): Promise<void> {
-    if (!await this.#trees.end(root, options)) await this.endAll();
+  async endTree(root: Process, options: TreeOptions = {}): Promise<void> {
+    await this.#trees.end(root, options, () => this.endAll());
   }
 
   /** Ends everything inside but init, at one moment. @throws {GoneError} If it has ended. */

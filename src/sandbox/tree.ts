@@ -4,8 +4,8 @@ import { SIGNAL } from "../../ffi/mod.ts";
 import { type InsideProcess, listInside, signalInside, treeOf } from "./inside.ts";
 import { Process } from "./process.ts";
 
-/** How often a tree is looked for that goes on growing. */
-const ROUNDS = 50;
+/** So often a tree is looked for that goes on growing; then there is no other way. */
+const ROUNDS = 8;
 
 /** Calls `look` with a descriptor of the sandbox's /proc. */
 export type LookAtProc = <T>(look: (proc: number) => T) => T;
@@ -13,7 +13,7 @@ export type LookAtProc = <T>(look: (proc: number) => T) => T;
 /** What of a tree is ended. */
 export interface TreeOptions {
   /** What to leave alone. */
-  readonly spares?: (process: InsideProcess) => boolean;
+  readonly spares?: (candidate: InsideProcess) => boolean;
   /** Orphans from this moment on belong to it, in clock ticks; when it began, if it is not said. */
   readonly ticks?: number;
 }
@@ -46,19 +46,27 @@ export class Trees {
     return this.#look((proc) => this.#find(proc, root, ticks));
   }
 
-  /** Ends a program and all that belongs to it; false if it makes processes faster than that. */
-  async end(root: Process, { spares = () => false, ticks }: TreeOptions = {}): Promise<boolean> {
-    for (let round = 0; round < ROUNDS; round++) {
+  /**
+   * Ends a program and all that belongs to it, and returns when nothing of it runs.
+   *
+   * @param endAll Ends everything inside: for what makes processes faster than they are found.
+   */
+  async end(
+    root: Process,
+    { spares, ticks }: TreeOptions,
+    endAll: () => Promise<void>,
+  ): Promise<void> {
+    for (let round = 1;; round++) {
       const left = this.#look((proc) => {
         const tree = this.#find(proc, root, ticks)
-          .filter((process) => !process.hasEnded && !spares(process));
+          .filter((candidate) => !candidate.hasEnded && !spares?.(candidate));
         for (const process of tree) signalInside(proc, process, SIGNAL.SIGKILL);
         return tree.length;
       });
-      if (left === 0) return true;
-      await delay(Math.floor(round / 4));
+      if (left === 0) return;
+      if (round % ROUNDS === 0) await endAll();
+      await delay(round);
     }
-    return false;
   }
 
   #find(proc: number, root: Process, ticks: number | undefined): InsideProcess[] {

@@ -1,11 +1,11 @@
 /** Tests of ending a program with all that belongs to it, and nothing else, in a live engine. */
 import { assertEquals } from "@std/assert";
-import type { Sandbox } from "../../src/sandbox/mod.ts";
+import type { Process, Sandbox } from "../../src/sandbox/mod.ts";
 import { command, LiveEngine, readAll, silent, startReading } from "../support/live_engine.ts";
 import { sharedStore } from "../support/minisandbox.ts";
 
 /** Starts a shell, and returns once it has said that all it makes is there. */
-async function startTree(sandbox: Sandbox, script: string) {
+async function startTree(sandbox: Sandbox, script: string): Promise<Process> {
   const { process, output } = await startReading(sandbox, command("bash", "-c", script));
   for await (const chunk of output) {
     if (new TextDecoder().decode(chunk).includes("ready")) break;

@@ -97,6 +97,36 @@ export class GoneError extends MinisandboxError {
   override readonly kind = "gone";
 }
 
+/** There is no room for more now; the same may be asked again later. */
+export class BusyError extends MinisandboxError {
+  override readonly rpcCode = -32007;
+  override readonly kind = "busy";
+}
+
+/** The caller has cancelled what it asked for. */
+export class CancelledError extends MinisandboxError {
+  override readonly rpcCode = -32800;
+  override readonly kind = "cancelled";
+}
+
+/** A message is no JSON. */
+export class ParseError extends MinisandboxError {
+  override readonly rpcCode = -32700;
+  override readonly kind = "parse";
+}
+
+/** A message is JSON, and no request that can be taken. */
+export class RequestError extends MinisandboxError {
+  override readonly rpcCode = -32600;
+  override readonly kind = "usage";
+}
+
+/** A request names a method that is not there. */
+export class MethodError extends MinisandboxError {
+  override readonly rpcCode = -32601;
+  override readonly kind = "method";
+}
+
 /** Says in a few words what something thrown was. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -252,6 +252,9 @@ export const SOCKET = {
   SOCK_STREAM: 1,
   SOCK_DGRAM: 2,
   SOCK_CLOEXEC: 0o2000000,
+  SOCK_NONBLOCK: 0o4000,
+  SOL_SOCKET: 1,
+  SO_PEERCRED: 17,
 } as const;
 
 /** Flags of a network interface. */

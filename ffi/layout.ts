@@ -28,6 +28,12 @@ export const RTENTRY = {
 /** `struct sockaddr_in` (ip(7)). */
 export const SOCKADDR_IN = { size: 16, sin_family: 0, sin_addr: 4 } as const;
 
+/** `struct sockaddr_un` (unix(7)). */
+export const SOCKADDR_UN = { size: 110, sun_family: 0, sun_path: 2 } as const;
+
+/** `struct ucred` (unix(7)). */
+export const UCRED = { size: 12, pid: 0, uid: 4, gid: 8 } as const;
+
 /** `struct winsize` (ioctl_tty(2)). */
 export const WINSIZE = { size: 8, ws_row: 0, ws_col: 2 } as const;
 

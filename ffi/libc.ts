@@ -23,6 +23,18 @@ const rows = {
   pipe2: { parameters: ["buffer", "i32"], result: "i32" },
   // int socketpair(int domain, int type, int protocol, int sv[2]);
   socketpair: { parameters: ["i32", "i32", "i32", "buffer"], result: "i32" },
+  // int socket(int domain, int type, int protocol);
+  socket: { parameters: ["i32", "i32", "i32"], result: "i32" },
+  // int bind(int sockfd, const struct sockaddr *addr, socklen_t addrlen);
+  bind: { parameters: ["i32", "buffer", "u32"], result: "i32" },
+  // int connect(int sockfd, const struct sockaddr *addr, socklen_t addrlen);
+  connect: { parameters: ["i32", "buffer", "u32"], result: "i32" },
+  // int listen(int sockfd, int backlog);
+  listen: { parameters: ["i32", "i32"], result: "i32" },
+  // int accept4(int sockfd, struct sockaddr *addr, socklen_t *addrlen, int flags);
+  accept4: { parameters: ["i32", "buffer", "buffer", "i32"], result: "i32" },
+  // int getsockopt(int sockfd, int level, int optname, void *optval, socklen_t *optlen);
+  getsockopt: { parameters: ["i32", "i32", "i32", "buffer", "buffer"], result: "i32" },
   // int fcntl(int fd, int cmd, int arg);
   fcntl: { parameters: ["i32", "i32", "i64"], result: "i32" },
   // int flock(int fd, int operation);

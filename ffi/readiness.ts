@@ -14,6 +14,11 @@ export function writable(fd: number): Promise<boolean> {
   return waitFor(fd, EPOLL.EPOLLOUT, -1);
 }
 
+/** Resolves with true once nobody has the other end; with false if that cannot be watched. */
+export function hungUp(fd: number): Promise<boolean> {
+  return waitFor(fd, 0, -1);
+}
+
 /** Ends every wait for a descriptor, with false: it is about to be closed. */
 export function forget(fd: number): void {
   const interested = waiting.get(fd);
@@ -56,7 +61,7 @@ function waitFor(fd: number, events: number, timeoutMs: number): Promise<boolean
     } catch (error) {
       remove(fd, waiter);
       // A regular file is always ready, and epoll does not take it.
-      if (isErrno(error, "EPERM")) return resolve(true);
+      if (isErrno(error, "EPERM")) return resolve(events !== 0);
       throw error;
     }
     const timer = timeoutMs < 0 ? undefined : setTimeout(() => {

@@ -24,11 +24,14 @@ export const environmentSchema = z.strictObject({
  * @throws {UsageError} If it is no JSON, or a field is unknown or wrong.
  */
 export function parseEnvironment(text: string, name: string): EnvironmentManifest {
-  const { base = "host", layers = [], env = {}, workdir = null } = parseJson(
-    environmentSchema,
-    text,
-    { what: `the environment "${name}"`, help: "environment" },
-  );
+  const options = { what: `the environment "${name}"`, help: "environment" };
+  return toManifest(parseJson(environmentSchema, text, options));
+}
+
+/** Completes what was said by what is not said. */
+export function toManifest(
+  { base = "host", layers = [], env = {}, workdir = null }: z.infer<typeof environmentSchema>,
+): EnvironmentManifest {
   return {
     base,
     layers: layers.map(given) as EnvironmentManifest["layers"],

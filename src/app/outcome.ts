@@ -18,6 +18,8 @@ export interface Outcome {
     | "exited"
     | "signaled"
     | "timedOut"
+    | "noOutput"
+    | "cancelled"
     | "outOfMemory"
     | "outputLimit"
     | "cpuTimeLimit"

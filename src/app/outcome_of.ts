@@ -15,6 +15,9 @@ const BY_PLACE: Readonly<Record<string, Reached>> = {
   "/dev/shm": "shmFull",
 };
 
+/** Why we ended a command. */
+export type EndReason = "timedOut" | "noOutput" | "cancelled" | "outputLimit";
+
 /** What was used of what is limited. */
 export interface Used {
   readonly usage: Usage;
@@ -33,15 +36,13 @@ const SHELL_SIGNAL = 128;
  */
 export function toOutcome(
   { status, signal }: Pick<Waited, "status" | "signal">,
-  reason: "timedOut" | "outputLimit" | null,
+  reason: EndReason | null,
   used: Used,
 ): Outcome {
-  if (reason === "timedOut") {
-    return { kind: reason, code: null, signal: null, reached: reachedBy(used) };
-  }
   if (reason === "outputLimit") {
     return { kind: reason, code: null, signal: "SIGKILL", reached: [reason, ...reachedBy(used)] };
   }
+  if (reason !== null) return { kind: reason, code: null, signal: null, reached: reachedBy(used) };
   const number = signal ?? (status! > SHELL_SIGNAL ? status! - SHELL_SIGNAL : 0);
   const bySignal = BY_SIGNAL[signalName(number)];
   const reached: Reached[] = [

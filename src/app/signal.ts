@@ -1,2 +1,2 @@
 /** Signals, for the command line. */
-export { signalName, signalNumber } from "../sandbox/mod.ts";
+export { SIGNAL_NAMES, type SignalName, signalName, signalNumber } from "../sandbox/mod.ts";

@@ -77,8 +77,12 @@ export const specSchema = z.strictObject({
  * @throws {UsageError} If it is no JSON, or a field is unknown or of the wrong kind.
  */
 export function parseSpec(text: string, name: string): SpecWish {
-  const { layers = [], binds = [], upper: where, limits: most, hardening: more, ...rest } =
-    parseJson(specSchema, text, { what: `the spec "${name}"`, help: "run" });
+  return toWish(parseJson(specSchema, text, { what: `the spec "${name}"`, help: "run" }));
+}
+
+/** Completes what was said by what is not said. */
+export function toWish(fields: z.infer<typeof specSchema>): SpecWish {
+  const { layers = [], binds = [], upper: where, limits: most, hardening: more, ...rest } = fields;
   return {
     ...DEFAULT_WISH,
     ...given(rest),

@@ -1,6 +1,6 @@
 /** What was used of what is limited, as far as it can be told. */
 import { GoneError } from "../errors.ts";
-import type { Sandbox, Waited } from "../sandbox/mod.ts";
+import type { Sandbox, Usage, Waited } from "../sandbox/mod.ts";
 import type { Used } from "./outcome_of.ts";
 
 /** Nothing, or nothing that is known. */
@@ -22,6 +22,18 @@ export function readUsed(sandbox: Sandbox, hasSucceeded: boolean): Used {
     if (error instanceof GoneError) return { usage, fullPlaces: [] };
     throw error;
   }
+}
+
+/** What was used since something was counted, in a sandbox that goes on. */
+export function usedSince(before: Usage, { usage, fullPlaces }: Used): Used {
+  return {
+    fullPlaces,
+    usage: {
+      outOfMemory: usage.outOfMemory - before.outOfMemory,
+      pidsRefused: usage.pidsRefused - before.pidsRefused,
+      peakMemoryBytes: usage.peakMemoryBytes,
+    },
+  };
 }
 
 /** A process that has executed a program still counts the memory it had shared with us before. */

@@ -1,5 +1,6 @@
 /** How a command's streams reach us: always by pipes or a pty of its own, never by a host file. */
 import {
+  duplicate,
   inputPipe,
   outputPipe,
   type PipeReader,
@@ -17,26 +18,28 @@ export interface Wiring {
   readonly hasStdin: boolean;
   /** The size of its terminal, or null for pipes. */
   readonly terminal: WindowSize | null;
+  /** Whether what goes to stderr comes as stdout, in order. */
+  readonly isMerged?: boolean;
 }
 
 /** What a command prints, as it comes; a chunk is the reader's until it asks for the next. */
 export type Output = Pick<PipeReader, "close" | typeof Symbol.asyncIterator>;
 
 /** Our ends. */
-export interface Wires {
+export interface Wires<O extends Output = Output> {
   readonly stdin: PipeWriter | null;
-  readonly stdout: Output;
-  /** Null on a terminal, where there is one stream. */
-  readonly stderr: Output | null;
+  readonly stdout: O;
+  /** Null where there is one stream: on a terminal, and where they are merged. */
+  readonly stderr: O | null;
   readonly resize: (size: WindowSize) => void;
 }
 
 /** Makes the streams of a command; `theirs` go to it. */
 export function connect(
   sandbox: Sandbox,
-  { hasStdin, terminal }: Wiring,
+  { hasStdin, terminal, isMerged = false }: Wiring,
 ): {
-  readonly ours: Wires;
+  readonly ours: Wires<PipeReader>;
   readonly theirs: Stdio | Record<never, never>;
   readonly pty: number | null;
 } {
@@ -48,18 +51,18 @@ export function connect(
   }
   const input = hasStdin ? inputPipe() : null;
   const output = outputPipe();
-  const errors = outputPipe();
+  const errors = isMerged ? null : outputPipe();
   return {
     ours: {
       stdin: input?.ours ?? null,
       stdout: output.ours,
-      stderr: errors.ours,
+      stderr: errors?.ours ?? null,
       resize: () => {},
     },
     theirs: {
       ...(input === null ? {} : { stdin: input.theirs }),
       stdout: output.theirs,
-      stderr: errors.theirs,
+      stderr: errors?.theirs ?? duplicate(output.theirs),
     },
     pty: null,
   };

@@ -8,6 +8,7 @@ import type { Subcommand } from "./subcommand.ts";
 /** Loads each subcommand only when it is asked for: a start stays cheap. */
 const SUBCOMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
   run: async () => (await import("./run.ts")).runCommand,
+  serve: async () => (await import("./serve.ts")).serveCommand,
   layer: async () => (await import("./layer.ts")).layerCommand,
   base: async () => (await import("./base.ts")).baseCommand,
   environment: async () => (await import("./environment.ts")).environmentCommand,

@@ -8,6 +8,7 @@ import { applyHardening, HARDEN_OPTIONS } from "./harden_option.ts";
 import { applyLimits, LIMIT_OPTIONS } from "./limit_option.ts";
 import { parseLayerArguments } from "./layer_argument.ts";
 import { type OptionValues, parseOptions } from "./option.ts";
+import { parseUserns } from "./userns_option.ts";
 import { parseSize } from "./size.ts";
 
 /** What `run` takes. */
@@ -152,13 +153,6 @@ function parseNetwork(text: string | undefined): SandboxSpec["network"] | undefi
   }
   throw new UsageError(`Cannot read --network ${JSON.stringify(text)}: no such network`, {
     remedy: "Give none, blackhole or host.",
-  });
-}
-
-function parseUserns(text: string | undefined): boolean {
-  if (text === undefined || text === "on" || text === "off") return text !== "off";
-  throw new UsageError(`Cannot read --userns ${JSON.stringify(text)}: neither on nor off`, {
-    remedy: "Give on, or as root off.",
   });
 }
 

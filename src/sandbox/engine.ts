@@ -155,6 +155,11 @@ export class Engine implements Disposable {
     this.#fds["holder-user"] = openNamespace(this.#holderPid, "user");
   }
 
+  /** How many pairs of namespaces are ready. */
+  get readyPairs(): number {
+    return this.#pairs.length;
+  }
+
   /** Makes pairs of namespaces in advance, until `count` are ready. */
   fill(count: number): void {
     const processes = this.#pairProcesses(DEFAULT_LIMITS);

@@ -40,5 +40,5 @@ export {
 export { planProcess, type Program } from "./process_plan.ts";
 export { type Pty, Sandbox, type Stdio } from "./sandbox.ts";
 export { planSandbox } from "./sandbox_plan.ts";
-export { signalName, signalNumber } from "./signal.ts";
+export { SIGNAL_NAMES, type SignalName, signalName, signalNumber } from "./signal.ts";
 export { type Plan, showStep } from "./step.ts";

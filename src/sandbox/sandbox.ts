@@ -76,6 +76,7 @@ export class Sandbox {
   readonly #layout: Layout;
   readonly #cgroup: Cgroup | null;
   readonly #init: number;
+  #ended: Promise<void> | undefined;
   /** The program that executes others: its own, since a user's programs could change its mode. */
   readonly #exec: number;
   readonly #trees = new Trees((look) => this.#lookAt(["/proc"], ([proc]) => look(proc!)));
@@ -218,6 +219,11 @@ export class Sandbox {
     }
   }
 
+  /** Resolves when its init has ended, by `close` or otherwise. */
+  get ended(): Promise<void> {
+    return this.#ended ??= readable(this.#init).then(() => {});
+  }
+
   /** Whether its init has ended: everything inside has, or is about to. */
   get hasEnded(): boolean {
     return this.#closing !== undefined || awaitReadable(this.#init, 0);
@@ -271,7 +277,7 @@ export class Sandbox {
     }
     // Its programs are our children: init is only done when they have been reaped.
     for (const process of [...this.#trees.roots]) await process.wait();
-    await readable(this.#init);
+    await this.ended;
     wait(this.initPid);
     closeQuietly(this.#init, this.#exec);
     this.#pair[Symbol.dispose]();

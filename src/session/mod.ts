@@ -1,3 +1,12 @@
 /** Engine: what is said to programs in a sandbox, and what they say. */
-export { inputPipe, openInput, outputPipe, PipeReader, PipeWriter } from "./pipe.ts";
+export {
+  duplicate,
+  inputPipe,
+  openInput,
+  outputPipe,
+  PipeReader,
+  PipeWriter,
+  stdoutUnread,
+} from "./pipe.ts";
 export { Terminal, type WindowSize } from "./terminal.ts";
+export { type Client, connectTo, UnixListener } from "./unix_listener.ts";

@@ -6,6 +6,7 @@ import {
   fchmod,
   fcntl,
   forget,
+  hungUp,
   isErrno,
   O,
   openAt,
@@ -83,7 +84,8 @@ export class PipeReader {
       return read(this.#fd, buffer);
     } catch (error) {
       if (isErrno(error, "EAGAIN")) return -1;
-      if (isErrno(error, "EIO")) return 0; // the other side of a pty has been closed
+      // The other side of a pty has been closed, or a peer is gone.
+      if (isErrno(error, "EIO", "ECONNRESET")) return 0;
       throw error;
     }
   }
@@ -107,7 +109,7 @@ export class PipeWriter {
       try {
         rest = rest.subarray(write(this.#fd, rest));
       } catch (error) {
-        if (isErrno(error, "EPIPE", "EIO")) return false;
+        if (isErrno(error, "EPIPE", "EIO", "ECONNRESET")) return false;
         if (!isErrno(error, "EAGAIN")) throw error;
         await writable(this.#fd);
       }
@@ -136,6 +138,11 @@ export function inputPipe(): { readonly ours: PipeWriter; readonly theirs: numbe
   return { ours: new PipeWriter(writer), theirs: reader };
 }
 
+/** Gives another descriptor of the same end. */
+export function duplicate(fd: number): number {
+  return fcntl(fd, F.F_DUPFD_CLOEXEC, 3);
+}
+
 /** Whoever the program runs as, it may open its end again, as /dev/stdout. */
 function openPipe(): { readonly reader: number; readonly writer: number } {
   const ends = pipe(O.O_CLOEXEC);
@@ -150,4 +157,9 @@ function setNonblocking(fd: number): void {
 /** Opens a file for a program to read; the descriptor is to be given to it. */
 export function openInput(path: string): number {
   return openAt(AT.AT_FDCWD, path, O.O_CLOEXEC);
+}
+
+/** Resolves with true once nobody reads our stdout any more; with false if that cannot be told. */
+export function stdoutUnread(): Promise<boolean> {
+  return hungUp(1);
 }

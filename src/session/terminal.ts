@@ -1,6 +1,6 @@
 /** Our side of a pty: what the program prints, what it reads, and its size. */
-import { F, fcntl, setWindowSize } from "../../ffi/mod.ts";
-import { PipeReader, PipeWriter } from "./pipe.ts";
+import { setWindowSize } from "../../ffi/mod.ts";
+import { duplicate, PipeReader, PipeWriter } from "./pipe.ts";
 
 /** A terminal's size in characters. */
 export interface WindowSize {
@@ -18,7 +18,7 @@ export class Terminal {
   constructor(master: number, size: WindowSize) {
     this.#master = master;
     this.resize(size);
-    this.input = new PipeWriter(fcntl(master, F.F_DUPFD_CLOEXEC, 3));
+    this.input = new PipeWriter(duplicate(master));
     this.output = new PipeReader(master);
   }
 

@@ -15,6 +15,8 @@ const STRUCTS: Readonly<
   IFREQ: ["struct ifreq", "net/if.h"],
   RTENTRY: ["struct rtentry", "net/route.h", { RTF_UP: "RTF_UP" }],
   SOCKADDR_IN: ["struct sockaddr_in", "netinet/in.h"],
+  SOCKADDR_UN: ["struct sockaddr_un", "sys/un.h"],
+  UCRED: ["struct ucred", "sys/socket.h"],
   WINSIZE: ["struct winsize", "sys/ioctl.h"],
   POLLFD: ["struct pollfd", "poll.h"],
   EPOLL_EVENT_BY_MACHINE: ["struct epoll_event", "sys/epoll.h"],

@@ -7,6 +7,7 @@ import {
   F,
   fcntl,
   forget,
+  hungUp,
   O,
   openAt,
   pidfdOpen,
@@ -76,6 +77,26 @@ Deno.test("forget() ends the waits for a descriptor, and its number can be used 
   write(second.writer, BYTE);
   assertEquals(await again, true);
   for (const fd of [twin, first.writer, second.reader, second.writer]) close(fd);
+});
+
+Deno.test("hungUp() tells of the other end alone, and not of files", async () => {
+  const { reader, writer } = socketPair();
+  const gone = hungUp(reader);
+  write(writer, BYTE);
+  assertEquals(await readable(reader), true);
+  close(writer);
+  assertEquals(await gone, true);
+  close(reader);
+
+  const output = pipe(O.O_CLOEXEC);
+  const unread = hungUp(output.writer);
+  close(output.reader);
+  assertEquals(await unread, true);
+  close(output.writer);
+
+  const file = openAt(AT.AT_FDCWD, "/proc/self/exe", O.O_CLOEXEC);
+  assertEquals(await hungUp(file), false);
+  close(file);
 });
 
 Deno.test("hundreds of descriptors are waited for at once, in any order", async () => {

@@ -1,0 +1,14 @@
+/** The methods of the protocol, by their names. */
+import type { Method } from "../method.ts";
+import { processMethods } from "./process.ts";
+import { sandboxMethods } from "./sandbox.ts";
+import { serverMethods } from "./server.ts";
+import { storeMethods } from "./store.ts";
+
+/** Every method. */
+export const METHODS: Readonly<Record<string, Method>> = {
+  ...serverMethods,
+  ...sandboxMethods,
+  ...processMethods,
+  ...storeMethods,
+};

@@ -1,0 +1,312 @@
+/** Methods on processes. */
+import { abortable } from "@std/async/abortable";
+import * as z from "zod/mini";
+import { NotFoundError } from "../../../errors.ts";
+import { SIGNAL_NAMES, type SignalName, signalNumber } from "../../signal.ts";
+import type { LiveSandbox } from "../live_sandbox.ts";
+import { method, type Site } from "../method.ts";
+import { programFields, programOf } from "../program_wish.ts";
+import {
+  byteCount,
+  bytesWish,
+  collected,
+  DEFAULT_KEEP,
+  keep,
+  milliseconds,
+  outcome,
+  sandboxId,
+  terminal,
+} from "../schema.ts";
+import type { ProcessEnd } from "../live_process.ts";
+import { StartedProcess, type Stream } from "../started_process.ts";
+import { toBytes, toText } from "../text.ts";
+import { Credit } from "../credit.ts";
+
+const processId = z.string();
+
+const startFields = {
+  sandbox: sandboxId,
+  ...programFields,
+  stdin: z.optional(bytesWish),
+  timeoutMs: z.optional(milliseconds),
+  noOutputMs: z.optional(milliseconds),
+  merge: z.optional(z.boolean()),
+  terminal: z.optional(terminal),
+  keep: z.optional(keep),
+  maxOutputBytes: z.optional(z.nullable(byteCount)),
+};
+
+const startParams = z.strictObject(startFields);
+
+const ended = {
+  outcome,
+  durationMs: z.number(),
+  cpuMs: z.number(),
+  peakMemoryBytes: z.nullable(z.number()),
+  stdout: collected,
+  stderr: collected,
+};
+
+const run = method({
+  summary: "Runs a program to its end. At a deadline, it and all that it started are ended, and " +
+    "what it had printed is told.",
+  params: z.strictObject({ ...startFields, base64: z.optional(z.boolean()) }),
+  result: z.strictObject(ended),
+  example: {
+    params: { sandbox: "sb-5f1c09aa-1", command: "echo hi; exit 3", timeoutMs: 60000 },
+    result: {
+      outcome: { kind: "exited", code: 3, signal: null, reached: [] },
+      durationMs: 2.1,
+      cpuMs: 1.2,
+      peakMemoryBytes: null,
+      stdout: { text: "hi\n", lossy: false, totalBytes: 3, omittedBytes: 0 },
+      stderr: { text: "", lossy: false, totalBytes: 0, omittedBytes: 0 },
+    },
+  },
+  run: ({ base64 = false, ...params }, site) => {
+    const sandbox = site.server.find(params.sandbox);
+    return sandbox.use(async (gone) => {
+      const id = sandbox.nextId("p");
+      const process = await begin(sandbox, id, params, { site, staysOpen: false, stream: null });
+      const cancel = () => process.live.stop("cancelled");
+      site.call.signal.addEventListener("abort", cancel, { once: true });
+      try {
+        const result = await process.wait(base64);
+        site.call.signal.throwIfAborted();
+        return result;
+      } catch (error) {
+        gone.throwIfAborted();
+        throw error;
+      } finally {
+        site.call.signal.removeEventListener("abort", cancel);
+        sandbox.processes.delete(id); // what it leaves running is not ended
+      }
+    });
+  },
+});
+
+const start = method({
+  summary: "Starts a program that is written to, waited for, and ended by its id. Its output is " +
+    "kept for process.wait, and with stream sent as process.output as it comes.",
+  params: z.strictObject({
+    ...startFields,
+    stdinOpen: z.optional(z.boolean()),
+    stream: z.optional(z.boolean()),
+    creditBytes: z.optional(byteCount),
+    base64: z.optional(z.boolean()),
+  }),
+  result: z.strictObject({ process: processId }),
+  example: {
+    params: { sandbox: "sb-5f1c09aa-1", command: ["python3", "-i"], stdinOpen: true, stream: true },
+    result: { process: "sb-5f1c09aa-1.p2" },
+  },
+  run: ({ stdinOpen = false, stream = false, creditBytes, base64 = false, ...params }, site) => {
+    const sandbox = site.server.find(params.sandbox);
+    return sandbox.use(async () => {
+      const id = sandbox.nextId("p");
+      const credit = creditBytes === undefined ? null : new Credit(creditBytes);
+      const send: Stream = async (name, offset, bytes) => {
+        await credit?.take(bytes.length);
+        const data = toText(bytes, base64);
+        await site.call.caller.notify("process.output", {
+          process: id,
+          stream: name,
+          offset,
+          ...data,
+        });
+      };
+      const process = await begin(sandbox, id, params, {
+        site,
+        staysOpen: stdinOpen,
+        stream: stream ? send : null,
+      });
+      if (credit !== null) credits.set(process, credit);
+      process.live.ended.finally(() => credit?.close()).catch(() => {});
+      return { process: id };
+    });
+  },
+});
+
+const write = method({
+  summary: "Writes to the stdin of a process; with last it ends there.",
+  params: z.strictObject({
+    process: processId,
+    data: z.optional(bytesWish),
+    last: z.optional(z.boolean()),
+  }),
+  result: z.strictObject({ written: z.boolean() }),
+  run: async ({ process, data = "", last = false }, site) => {
+    const { started } = find(process, site);
+    return { written: await started.live.write(toBytes(data), last) };
+  },
+});
+
+const grant = method({
+  summary: "Lets a process that streams with credit send so many bytes more.",
+  params: z.strictObject({ process: processId, bytes: byteCount }),
+  result: z.strictObject({}),
+  run: ({ process, bytes }, site) => {
+    credits.get(find(process, site).started)?.give(bytes);
+    return {};
+  },
+});
+
+const signal = method({
+  summary: "Sends a signal to a process; with tree it ends the process and all that it started.",
+  params: z.strictObject({
+    process: processId,
+    signal: z.optional(z.union([z.enum(SIGNAL_NAMES), z.int().check(z.minimum(1), z.maximum(64))])),
+    tree: z.optional(z.boolean()),
+  }),
+  result: z.strictObject({ sent: z.boolean() }),
+  run: ({ process, signal = "SIGTERM", tree = false }, site) => {
+    const { started } = find(process, site);
+    if (!tree) return { sent: started.live.signal(toSignal(signal)) };
+    const isRunning = started.end === null;
+    started.live.stop("cancelled");
+    return { sent: isRunning };
+  },
+});
+
+const resize = method({
+  summary: "Tells a process of a new size of its terminal.",
+  params: z.strictObject({ process: processId, terminal }),
+  result: z.strictObject({}),
+  run: ({ process, terminal }, site) => {
+    find(process, site).started.live.resize(terminal);
+    return {};
+  },
+});
+
+const wait = method({
+  summary:
+    "Waits for the end of a process and tells of it, as often as it is asked. If timeoutMs " +
+    "are over before, ended is null, and what was printed so far is told.",
+  params: z.strictObject({
+    process: processId,
+    timeoutMs: z.optional(milliseconds),
+    base64: z.optional(z.boolean()),
+  }),
+  result: z.strictObject({
+    ended: z.nullable(z.strictObject({
+      outcome,
+      durationMs: z.number(),
+      cpuMs: z.number(),
+      peakMemoryBytes: z.nullable(z.number()),
+    })),
+    stdout: collected,
+    stderr: collected,
+  }),
+  run: async ({ process, timeoutMs = null, base64 = false }, site) => {
+    const { sandbox, started } = find(process, site);
+    const end = await sandbox.use((gone) =>
+      endOf(started, AbortSignal.any([site.call.signal, gone]), timeoutMs)
+    );
+    return { ended: end, ...started.collect(base64) };
+  },
+});
+
+const list = method({
+  summary: "Lists the processes of a sandbox that were started by process.start or process.run.",
+  params: z.strictObject({ sandbox: sandboxId }),
+  result: z.strictObject({
+    processes: z.array(z.strictObject({
+      process: processId,
+      argv: z.readonly(z.array(z.string())),
+      started: z.string(),
+      outcome: z.nullable(outcome),
+    })),
+  }),
+  run: ({ sandbox }, { server }) => ({
+    processes: [...server.find(sandbox).processes].map(([process, { live, started, end }]) => ({
+      process,
+      argv: live.argv,
+      started: started.toISOString(),
+      outcome: end?.outcome ?? null,
+    })),
+  }),
+});
+
+/** Methods by their names. */
+export const processMethods = {
+  "process.run": run,
+  "process.start": start,
+  "process.write": write,
+  "process.credit": grant,
+  "process.signal": signal,
+  "process.resize": resize,
+  "process.wait": wait,
+  "process.list": list,
+};
+
+/** What streams with credit. */
+const credits = new WeakMap<StartedProcess, Credit>();
+
+/** Ended processes that a sandbox remembers. */
+const REMEMBERED = 256;
+
+async function begin(
+  sandbox: LiveSandbox,
+  id: string,
+  params: z.infer<typeof startParams>,
+  { site, staysOpen, stream }: {
+    readonly site: Site;
+    readonly staysOpen: boolean;
+    readonly stream: Stream | null;
+  },
+): Promise<StartedProcess> {
+  const { spec, sandbox: room } = sandbox.parts;
+  const { timeoutMs = spec.timeoutMs, noOutputMs = null, maxOutputBytes, merge = false } = params;
+  const started = await StartedProcess.start(room, programOf(sandbox, params, site.server.node), {
+    stdin: params.stdin === undefined ? null : toBytes(params.stdin),
+    staysOpen,
+    terminal: params.terminal ?? null,
+    isMerged: merge,
+    timeoutMs,
+    noOutputMs,
+    maxOutputBytes: maxOutputBytes === undefined ? spec.limits.outputBytes : maxOutputBytes,
+    keep: {
+      headBytes: params.keep?.headBytes ?? DEFAULT_KEEP.headBytes,
+      tailBytes: params.keep?.tailBytes ?? DEFAULT_KEEP.tailBytes,
+    },
+    stream,
+  });
+  sandbox.processes.set(id, started);
+  started.live.ended.then(({ outcome }) => site.server.metrics.noteCommand(outcome), () => {});
+  const over = [...sandbox.processes].filter(([, { end }]) => end !== null);
+  for (const [old] of over.slice(0, -REMEMBERED)) sandbox.processes.delete(old);
+  return started;
+}
+
+/** The id of a process begins with that of its sandbox. */
+function find(
+  id: string,
+  { server }: Site,
+): { readonly sandbox: LiveSandbox; readonly started: StartedProcess } {
+  const sandbox = server.find(id.slice(0, Math.max(0, id.lastIndexOf("."))));
+  const started = sandbox.processes.get(id);
+  if (started !== undefined) return { sandbox, started };
+  throw new NotFoundError(`Cannot use process "${id}": there is none of this id`, {
+    remedy: "See process.list.",
+  });
+}
+
+/** Waits, but only so long: then null. */
+async function endOf(
+  { live }: StartedProcess,
+  signal: AbortSignal,
+  timeoutMs: number | null,
+): Promise<ProcessEnd | null> {
+  if (timeoutMs === null) return await abortable(live.ended, signal);
+  const timeout = AbortSignal.timeout(timeoutMs);
+  try {
+    return await abortable(live.ended, AbortSignal.any([signal, timeout]));
+  } catch (error) {
+    if (timeout.aborted && !signal.aborted && error === timeout.reason) return null;
+    throw error;
+  }
+}
+
+function toSignal(signal: SignalName | number): number {
+  return typeof signal === "number" ? signal : signalNumber(signal);
+}

@@ -1,0 +1,5 @@
+/** Use case: a server of sandboxes. */
+export { type HostOptions, hostServer } from "./host_server.ts";
+export { openMetrics } from "./metrics_page.ts";
+export { protocolDocument } from "./protocol.ts";
+export { DEFAULT_SERVER_OPTIONS, Server, type ServerOptions } from "./server.ts";

@@ -1,0 +1,40 @@
+/** Keeps namespaces ready for the next sandboxes, made while nothing else is. */
+import type { Node } from "../node.ts";
+
+/** How many pairs are kept ready. */
+const READY = 16;
+
+/** After so long without a start the server counts as idle. */
+const IDLE_MS = 20;
+
+/** Fills the engine's pool, one pair a turn. */
+export class Refill implements Disposable {
+  readonly #node: Node;
+  readonly #isIdle: () => boolean;
+  #timer: number | undefined;
+  #isOver = false;
+
+  constructor(node: Node, isIdle: () => boolean) {
+    this.#node = node;
+    this.#isIdle = isIdle;
+  }
+
+  /** Looks soon whether there is something to do. */
+  wake(): void {
+    if (this.#isOver) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#step(), IDLE_MS);
+  }
+
+  #step(): void {
+    const { engine } = this.#node;
+    if (!this.#isIdle() || engine.readyPairs >= READY) return;
+    engine.fill(engine.readyPairs + 1);
+    this.#timer = setTimeout(() => this.#step());
+  }
+
+  [Symbol.dispose](): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+  }
+}

@@ -109,7 +109,6 @@ export class Outbox {
 
   async #writeAll(): Promise<void> {
     this.#isWriting = true;
-    await null; // what else is posted in this step goes along
     while (this.#queue.length > 0) {
       const bytes = takeSome(this.#queue);
       if (!await this.#write(bytes)) return;

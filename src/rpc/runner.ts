@@ -74,12 +74,7 @@ export class Runner<Data> {
   async #runOne(call: Call<Data>): Promise<void> {
     const { calls, outbox } = this.#parts;
     const answer = await this.#run(call);
-    if (answer !== null) {
-      await outbox.post(() => {
-        calls.remove(call); // before the peer can use the id again
-        return this.#frame(answer);
-      });
-    }
+    if (answer !== null) await outbox.post(() => this.#frame(answer));
     calls.remove(call);
   }
 
@@ -98,12 +93,8 @@ export class Runner<Data> {
     }
     const run = async (call: Call<Data>): Promise<void> => note(await this.#run(call));
     if (own.length > 0) await runBounded(own, { atOnce: limits.maxBatchRunning, run });
-    const remove = (): void => own.forEach((call) => calls.remove(call));
-    await outbox.post(() => {
-      remove();
-      return texts.length === 0 ? null : this.#frameBatch(texts);
-    });
-    remove();
+    if (texts.length > 0) await outbox.post(() => this.#frameBatch(texts));
+    for (const call of own) calls.remove(call);
   }
 
   async #run(call: Call<Data>): Promise<Answer | null> {

@@ -22,6 +22,8 @@ const decoder = new TextDecoder();
 export class RpcPeer {
   /** All that was written to the peer, a write each. */
   readonly writes: string[] = [];
+  /** Called at the start of each write. */
+  onWrite = (): void => {};
   /** How many chunks the connection has asked for. */
   chunksAsked = 0;
   readonly #chunks: Uint8Array[] = [];
@@ -91,6 +93,7 @@ export class RpcPeer {
 
   readonly output: ConnectionOptions<unknown>["output"] = {
     write: async (bytes) => {
+      this.onWrite();
       await this.#reading;
       if (this.#isGone) return false;
       const text = decoder.decode(bytes);

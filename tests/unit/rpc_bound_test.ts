@@ -65,6 +65,22 @@ Deno.test("a notification waits where a request would be told busy; a cancellati
   assertEquals(seen, ["wait", "first", "second"]);
 });
 
+Deno.test("a notification that waits is not run once the connection is drained", async () => {
+  const seen: string[] = [];
+  const gate = Promise.withResolvers<string>();
+  using pair = connectPeer((method) => {
+    seen.push(method);
+    return gate.promise;
+  }, { maxInFlight: 1 });
+  pair.peer.send(request(1, "first"), notification("second"));
+  await settle();
+  const drained = pair.connection.drain();
+  gate.resolve("done");
+  assertEquals(await drained, { kind: "drained" });
+  await settle();
+  assertEquals(seen, ["first"]);
+});
+
 Deno.test("20,000 requests in one chunk are no more than a method that is quick can take", async () => {
   using pair = connectPeer((_method, params) => Promise.resolve(params));
   const ids = Array.from({ length: 20_000 }, (_, id) => id);
@@ -145,6 +161,18 @@ Deno.test("a peer that sends, or reads, without end does not stop timers", async
   await settle();
   assertEquals((await reads.peer.next()).method, "out");
   assertEquals(sends.bugs, []);
+});
+
+Deno.test("many requests in one chunk do not stop timers", async () => {
+  let run = 0;
+  using pair = connectPeer(() => {
+    run++;
+    for (const start = performance.now(); performance.now() - start < 1;);
+  });
+  pair.peer.send(...Array.from({ length: 1000 }, (_, id) => request(id, "m")));
+  pair.peer.endInput();
+  await settle();
+  assert(run < 1000, "all were run before the event loop turned ten times");
 });
 
 Deno.test("an input that fails ends the connection, with the cause", async () => {

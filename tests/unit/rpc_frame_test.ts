@@ -127,6 +127,11 @@ for (
   });
 }
 
+Deno.test("each bad header is a fault of its own", () => {
+  const text = "Content-Length: x\r\n\r\n" + withHeader("[1]");
+  assertEquals(decode([text, text]), ["RequestError", "[1]", "RequestError", "[1]"]);
+});
+
 Deno.test("an input that ends within a message with a header is a fault", () => {
   for (const half of ["Content-Le", "Content-Length: 3\r\n", "Content-Length: 3\r\n\r\n[1"]) {
     assertEquals(decode([withHeader("[0]"), half]), ["[0]", "ParseError"]);

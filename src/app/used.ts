@@ -29,8 +29,8 @@ export function usedSince(before: Usage, { usage, fullPlaces }: Used): Used {
   return {
     fullPlaces,
     usage: {
-      outOfMemory: usage.outOfMemory - before.outOfMemory,
-      pidsRefused: usage.pidsRefused - before.pidsRefused,
+      outOfMemory: Math.max(0, usage.outOfMemory - before.outOfMemory),
+      pidsRefused: Math.max(0, usage.pidsRefused - before.pidsRefused),
       peakMemoryBytes: usage.peakMemoryBytes,
     },
   };

@@ -24,7 +24,8 @@ Options:
       --queue N              so many wait to be made; more are told "busy" [${DEFAULT_SERVER_OPTIONS.queue}]
       --ttl TIME             the longest life of a sandbox, such as 12h
       --idle TIME            end one of which nothing was asked for so long
-      --drain TIME           how long calls may go on after SIGTERM; at a second one they end [30s]
+      --drain TIME           how long calls may go on after SIGTERM, or when a peer sends no more;
+                             a second SIGTERM ends them [10s]
       --metrics [HOST:]PORT  serve /metrics for Prometheus over HTTP, on this machine unless said
       --log text|json|none   what is told on stderr [text]
       --store DIR            the store [$MINISANDBOX_STORE, else /var/lib/minisandbox for root, else
@@ -101,7 +102,7 @@ async function serve(argv: readonly string[]): Promise<number> {
   await hostServer(server, {
     hasStdio: options.stdio || options.socket === undefined,
     socket: options.socket ?? null,
-    drainMs: parseDuration("drain", options.drain ?? "30s"),
+    drainMs: parseDuration("drain", options.drain ?? "10s"),
     log,
     stop: stop.first,
     stopNow: stop.second,

@@ -1,5 +1,6 @@
 /** Engine: JSON-RPC 2.0 over a stream of bytes; it knows no method. */
 export type { RequestContext } from "./call.ts";
+export { AnswerError, Client, type ClientOptions } from "./client.ts";
 export { type CloseReason, Connection, type ConnectionOptions } from "./connection.ts";
 export { RPC_ERRORS, type RpcErrorBody, type RpcErrorRow, toRpcError } from "./error.ts";
 export { encodeFrame, type Frame, FrameDecoder, type Framing } from "./frame.ts";

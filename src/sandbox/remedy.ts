@@ -12,7 +12,7 @@ interface Remedy {
   readonly text: string;
 }
 
-const { EPERM, EINVAL, ENOSPC, EUSERS, EACCES, ENOENT } = ERRNO;
+const { EPERM, EINVAL, ENOSPC, EUSERS, EACCES, ENOENT, EAGAIN } = ERRNO;
 
 const REMEDIES: readonly Remedy[] = [
   {
@@ -87,6 +87,13 @@ const REMEDIES: readonly Remedy[] = [
     name: "bind",
     errno: EINVAL,
     text: "The target is a link inside: give the path that it leads to.",
+  },
+  {
+    call: "clone",
+    name: "make the process",
+    errno: EAGAIN,
+    text:
+      "The sandbox has as many processes as it may: end some, or give it a larger limit of pids.",
   },
   {
     call: "chdir",

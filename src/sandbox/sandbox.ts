@@ -229,6 +229,16 @@ export class Sandbox {
     return this.#closing !== undefined || awaitReadable(this.#init, 0);
   }
 
+  /** Whether its init is ending: its programs end before it does. It costs a process to ask. */
+  isEnding(): boolean {
+    try {
+      return this.hasEnded || this.#lookAt([], () => false);
+    } catch (error) {
+      if (error instanceof GoneError) return true;
+      throw error;
+    }
+  }
+
   /**
    * Lists what belongs to a program: its descendants, and whatever they have left behind.
    *

@@ -95,6 +95,7 @@ export class PipeReader {
 export class PipeWriter {
   readonly #fd: number;
   #isOpen = true;
+  #last: Promise<unknown> = Promise.resolve();
 
   /** Takes the descriptor over. */
   constructor(fd: number) {
@@ -102,8 +103,14 @@ export class PipeWriter {
     setNonblocking(fd);
   }
 
-  /** Writes all bytes; false if nobody reads any more. */
-  async write(bytes: Uint8Array<ArrayBuffer>): Promise<boolean> {
+  /** Writes all bytes, after those of calls before; false if nobody reads any more. */
+  write(bytes: Uint8Array<ArrayBuffer>): Promise<boolean> {
+    const written = this.#last.then(() => this.#writeAll(bytes));
+    this.#last = written.catch(() => {});
+    return written;
+  }
+
+  async #writeAll(bytes: Uint8Array<ArrayBuffer>): Promise<boolean> {
     let rest = bytes;
     while (this.#isOpen && rest.length > 0) {
       try {

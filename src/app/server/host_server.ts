@@ -11,7 +11,7 @@ export interface HostOptions {
   readonly hasStdio: boolean;
   /** The path of the socket, or null for none. */
   readonly socket: string | null;
-  /** How long requests may go on once the server is to end. */
+  /** How long calls may go on once the server is to end, or a peer sends no more. */
   readonly drainMs: number;
   readonly log: Log;
   /** Aborted to end it; aborted again, it ends at once. */
@@ -27,7 +27,7 @@ export interface HostOptions {
 export async function hostServer(server: Server, options: HostOptions): Promise<void> {
   const { hasStdio, socket, drainMs, log, stop, stopNow } = options;
   using listener = socket === null ? null : UnixListener.open(socket, server.node.host.uid);
-  const front = new Front(server, {
+  const front = new Front(server, drainMs, {
     onBug: (error) => log("bug", { error: describe(error) }),
     onOpen: (connection) => log("connected", { connection }),
     onClose: (connection, reason) => log("disconnected", { connection, reason }),

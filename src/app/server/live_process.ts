@@ -3,9 +3,12 @@ import { GoneError } from "../../errors.ts";
 import type { InsideProcess, Process, Program, Sandbox, Usage } from "../../sandbox/mod.ts";
 import type { PipeReader } from "../../session/mod.ts";
 import type { Outcome } from "../outcome.ts";
-import { type EndReason, toOutcome } from "../outcome_of.ts";
+import { type EndReason, toOutcome, type Used } from "../outcome_of.ts";
+import { signalNumber } from "../signal.ts";
 import { NOTHING_USED, ownPeak, readUsed, usedSince } from "../used.ts";
 import { connect, disconnect, type WindowSize, type Wires } from "../wire.ts";
+
+const SIGKILL = signalNumber("SIGKILL");
 
 /** Which of a program's streams: on a terminal, and where they are merged, there is only `stdout`. */
 export type StreamName = "stdout" | "stderr";
@@ -54,6 +57,8 @@ export class LiveProcess {
   readonly #options: ProcessOptions;
   readonly #begin = performance.now();
   #reason: EndReason | null = null;
+  /** What had been used when it was stopped. */
+  #used: Used | null = null;
   #printed = 0;
   #hasStdin: boolean;
   #isOver = false;
@@ -135,8 +140,9 @@ export class LiveProcess {
   stop(reason: EndReason): void {
     if (this.#reason !== null) return;
     this.#reason = reason;
+    this.#used = this.#readUsed();
     // What of it cannot be ended yet must not keep the answer back.
-    this.#sandbox.endTree(this.#process).catch(() => this.#process.signal(9));
+    this.#sandbox.endTree(this.#process).catch(() => this.#process.signal(SIGKILL));
   }
 
   /** Lists it and what belongs to it. */
@@ -166,14 +172,12 @@ export class LiveProcess {
     await pumped;
     // Daemons that it leaves may print on: it is read, and forgotten.
     for (const stream of [stdout, stderr]) if (stream !== null) void discard(stream);
-    if (this.#sandbox.hasEnded) {
+    if (this.#sandbox.hasEnded || (waited.signal === SIGKILL && this.#sandbox.isEnding())) {
       throw new GoneError(`Cannot tell how ${JSON.stringify(this.argv[0])} ended: the sandbox did`);
     }
-    const used = this.#reason === null
-      ? usedSince(before, readUsed(this.#sandbox, waited.status === 0))
-      : NOTHING_USED;
+    const used = this.#used ?? readUsed(this.#sandbox, waited.status === 0);
     return {
-      outcome: toOutcome(waited, this.#reason, used),
+      outcome: toOutcome(waited, this.#reason, usedSince(before, used)),
       durationMs,
       cpuMs: waited.cpuMs,
       peakMemoryBytes: ownPeak(waited),
@@ -189,6 +193,15 @@ export class LiveProcess {
       if (part.length > 0) await onOutput(name, part);
       this.#watchSilence();
       if (part.length < chunk.length) return this.stop("outputLimit");
+    }
+  }
+
+  /** What cannot be told does not keep it from being ended. */
+  #readUsed(): Used {
+    try {
+      return readUsed(this.#sandbox, false);
+    } catch {
+      return NOTHING_USED;
     }
   }
 

@@ -22,18 +22,18 @@ export interface ServeEvents {
   readonly onClose?: (connection: number, reason: string) => void;
 }
 
-/** A peer that has asked and left its output open still gets its answers. */
-const LIMITS: Partial<RpcLimits> = { graceMs: 2 ** 31 - 1 };
-
 /** Serves peers. */
 export class Front {
   readonly #server: Server;
   readonly #events: ServeEvents;
+  readonly #limits: Partial<RpcLimits>;
   readonly #open = new Set<Connection<null>>();
   #count = 0;
 
-  constructor(server: Server, events: ServeEvents) {
+  /** @param graceMs How long calls may go on when a peer sends no more. */
+  constructor(server: Server, graceMs: number, events: ServeEvents) {
     this.#server = server;
+    this.#limits = { graceMs };
     this.#events = events;
   }
 
@@ -53,7 +53,7 @@ export class Front {
       input,
       output,
       data: null,
-      limits: LIMITS,
+      limits: this.#limits,
       onBug: this.#events.onBug,
       dispatch: (name, params, { signal }) => {
         const method = Object.hasOwn(METHODS, name) ? METHODS[name] : undefined;

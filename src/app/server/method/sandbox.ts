@@ -15,6 +15,8 @@ const info = z.strictObject({
   sandbox: sandboxId,
   key: z.nullable(z.string()),
   labels: strings,
+  /** The host's id of its init. */
+  pid: z.int(),
   created: z.string(),
   detached: z.boolean(),
   base: z.string(),
@@ -119,6 +121,7 @@ function toInfo(sandbox: LiveSandbox): z.infer<typeof info> {
     sandbox: id,
     key: options.key,
     labels: options.labels,
+    pid: parts.sandbox.initPid,
     created: created.toISOString(),
     detached: options.owner === null,
     base: parts.spec.base,

@@ -1,0 +1,117 @@
+/** A server under test, and a client of it on its stdin and stdout. */
+import { assert } from "@std/assert";
+import { AnswerError, Client } from "../../src/rpc/mod.ts";
+import { start } from "./minisandbox.ts";
+
+/** What a program came to, as the server tells it. */
+export interface RunAnswer {
+  readonly outcome: {
+    readonly kind: string;
+    readonly code: number | null;
+    readonly signal: string | null;
+    readonly reached: string[];
+  };
+  readonly durationMs: number;
+  readonly stdout: TextAnswer;
+  readonly stderr: TextAnswer;
+}
+
+/** What it printed. */
+export interface TextAnswer {
+  readonly text: string;
+  readonly lossy: boolean;
+  readonly base64?: string;
+  readonly totalBytes: number;
+  readonly omittedBytes: number;
+  readonly tail?: { readonly text: string };
+}
+
+/** A notification that came. */
+export interface Notified {
+  readonly method: string;
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+/** A test that has failed leaves calls behind: they are not waited for. */
+const DRAIN = ["--drain", "2s"];
+
+/** A server that ends with its stdin. */
+export class TestServer implements AsyncDisposable {
+  readonly child: Deno.ChildProcess;
+  readonly client: Client;
+  readonly notified: Notified[] = [];
+  /** What it told its operator. */
+  readonly log: Promise<string>;
+  readonly #writer: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
+  #onNotified: (() => void)[] = [];
+
+  constructor(...args: readonly string[]) {
+    this.child = start(["serve", ...DRAIN, ...args]);
+    this.log = new Response(this.child.stderr).text();
+    this.#writer = this.child.stdin.getWriter();
+    this.client = new Client({
+      input: this.child.stdout,
+      output: { write: (bytes) => this.send(bytes) },
+      onNotification: (method, params) => {
+        this.notified.push({ method, params: params as Notified["params"] });
+        for (const wake of this.#onNotified.splice(0)) wake();
+      },
+    });
+  }
+
+  /** Sends bytes as they are. */
+  async send(bytes: Uint8Array<ArrayBuffer> | string): Promise<boolean> {
+    try {
+      await this.#writer.write(typeof bytes === "string" ? new TextEncoder().encode(bytes) : bytes);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Calls a method. */
+  call<T = Record<string, unknown>>(
+    method: string,
+    params?: object,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    return this.client.call<T>(method, params ?? {}, signal);
+  }
+
+  /** Makes a sandbox, and gives its id. */
+  async create(params: object = {}): Promise<string> {
+    return (await this.call<{ sandbox: string }>("sandbox.create", params)).sandbox;
+  }
+
+  /** Runs a program to its end. */
+  run(sandbox: string, command: string | string[], more: object = {}): Promise<RunAnswer> {
+    return this.call<RunAnswer>("process.run", { sandbox, command, ...more });
+  }
+
+  /** Waits until the notifications that came satisfy a condition. */
+  async until(isReached: (notified: readonly Notified[]) => boolean): Promise<void> {
+    while (!isReached(this.notified)) {
+      await new Promise<void>((resolve) => this.#onNotified.push(resolve));
+    }
+  }
+
+  /** Closes its stdin, and gives its exit code. */
+  async end(): Promise<number> {
+    await this.#writer.close().catch(() => {});
+    await this.client.ended.catch(() => {});
+    const { code } = await this.child.status;
+    await this.log;
+    return code;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end();
+  }
+}
+
+/** Gives the error that a call is answered with. */
+export async function answerError(call: Promise<unknown>): Promise<AnswerError> {
+  const error = await call.then(() => null, (error) => error);
+  assert(error instanceof AnswerError, `no error of the server: ${error}`);
+  return error;
+}

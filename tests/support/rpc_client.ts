@@ -1,5 +1,6 @@
 /** A server under test, and a client of it on its stdin and stdout. */
 import { assert } from "@std/assert";
+import { TextLineStream } from "@std/streams/text-line-stream";
 import { AnswerError, Client } from "../../src/rpc/mod.ts";
 import { start } from "./minisandbox.ts";
 
@@ -40,21 +41,23 @@ export class TestServer implements AsyncDisposable {
   readonly child: Deno.ChildProcess;
   readonly client: Client;
   readonly notified: Notified[] = [];
-  /** What it told its operator. */
-  readonly log: Promise<string>;
+  /** What it told its operator, a line an event. */
+  readonly log: string[] = [];
+  readonly #logged: Promise<void>;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
-  #onNotified: (() => void)[] = [];
+  /** Who waits for a notification or a line of the log. */
+  #onNews: (() => void)[] = [];
 
   constructor(...args: readonly string[]) {
-    this.child = start(["serve", ...DRAIN, ...args]);
-    this.log = new Response(this.child.stderr).text();
+    this.child = start(["serve", ...(args.includes("--drain") ? [] : DRAIN), ...args]);
+    this.#logged = this.#readLog();
     this.#writer = this.child.stdin.getWriter();
     this.client = new Client({
       input: this.child.stdout,
       output: { write: (bytes) => this.send(bytes) },
       onNotification: (method, params) => {
         this.notified.push({ method, params: params as Notified["params"] });
-        for (const wake of this.#onNotified.splice(0)) wake();
+        this.#wake();
       },
     });
   }
@@ -91,7 +94,34 @@ export class TestServer implements AsyncDisposable {
   /** Waits until the notifications that came satisfy a condition. */
   async until(isReached: (notified: readonly Notified[]) => boolean): Promise<void> {
     while (!isReached(this.notified)) {
-      await new Promise<void>((resolve) => this.#onNotified.push(resolve));
+      await this.#news();
+    }
+  }
+
+  /** Waits for a line of the log, and gives it. */
+  async untilLogged(pattern: RegExp): Promise<string> {
+    for (;;) {
+      const found = this.log.find((line) => pattern.test(line));
+      if (found !== undefined) return found;
+      await this.#news();
+    }
+  }
+
+  #news(): Promise<void> {
+    return new Promise<void>((resolve) => this.#onNews.push(resolve));
+  }
+
+  #wake(): void {
+    for (const wake of this.#onNews.splice(0)) wake();
+  }
+
+  async #readLog(): Promise<void> {
+    const lines = this.child.stderr
+      .pipeThrough(new TextDecoderStream())
+      .pipeThrough(new TextLineStream());
+    for await (const line of lines) {
+      this.log.push(line);
+      this.#wake();
     }
   }
 
@@ -100,7 +130,7 @@ export class TestServer implements AsyncDisposable {
     await this.#writer.close().catch(() => {});
     await this.client.ended.catch(() => {});
     const { code } = await this.child.status;
-    await this.log;
+    await this.#logged;
     return code;
   }
 

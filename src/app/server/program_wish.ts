@@ -7,16 +7,23 @@ import { toProgram } from "../program.ts";
 import { checkSpec } from "../spec.ts";
 import { findUser, type User } from "../user.ts";
 import type { LiveSandbox } from "./live_sandbox.ts";
-import { strings } from "./schema.ts";
+import { field } from "./schema.ts";
 
 /** The fields that say what is executed. */
 export const programFields = {
-  command: z.union([z.string(), z.array(z.string()).check(z.minLength(1))]),
-  shell: z.optional(z.array(z.string()).check(z.minLength(1))),
-  cwd: z.optional(z.string()),
-  env: z.optional(strings),
-  clearEnv: z.optional(z.boolean()),
-  user: z.optional(z.union([z.string(), z.int()])),
+  command: field(
+    "its words; or text, which the shell gets as its last word",
+    z.union([z.string(), z.array(z.string()).check(z.minLength(1))]),
+  ),
+  shell: z.optional(
+    field("what runs text [bash -c]", z.array(z.string()).check(z.minLength(1))),
+  ),
+  cwd: z.optional(field("where it starts [the sandbox's workdir]", z.string())),
+  env: z.optional(field("variables beside those of the sandbox", z.record(z.string(), z.string()))),
+  clearEnv: z.optional(field("whether env is its whole environment [false]", z.boolean())),
+  user: z.optional(
+    field("a name or an id [the sandbox's user]", z.union([z.string(), z.int()])),
+  ),
 };
 
 /** What is executed. */

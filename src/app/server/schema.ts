@@ -1,6 +1,12 @@
 /** Schemas that many methods share. */
 import * as z from "zod/mini";
 
+/** Says what a field means, for the reference. */
+export function field<T extends z.ZodMiniType>(meaning: string, schema: T): T {
+  z.globalRegistry.add(schema, { description: meaning });
+  return schema;
+}
+
 /** The id of a sandbox. */
 export const sandboxId = z.string();
 
@@ -15,19 +21,16 @@ export const bytesWish = z.union([z.string(), z.strictObject({ base64: z.string(
 
 /** Bytes that a caller gets. */
 export const text = z.strictObject({
-  text: z.string(),
-  lossy: z.boolean(),
-  base64: z.optional(z.string()),
+  text: field("the bytes as UTF-8; each that is none is U+FFFD", z.string()),
+  lossy: field("whether a byte was no UTF-8: then text is not the bytes", z.boolean()),
+  base64: z.optional(field("the bytes, where asked for", z.string())),
 });
 
 /** What a program printed. */
-export const collected = z.strictObject({
-  text: z.string(),
-  lossy: z.boolean(),
-  base64: z.optional(z.string()),
-  totalBytes: byteCount,
-  omittedBytes: byteCount,
-  tail: z.optional(text),
+export const collected = z.extend(text, {
+  totalBytes: field("how many bytes there were", z.int().check(z.nonnegative())),
+  omittedBytes: field("how many lie between text and tail", z.int().check(z.nonnegative())),
+  tail: z.optional(field("the last bytes, where some were omitted", z.extend(text, {}))),
 });
 
 /** How much of an output is kept. */

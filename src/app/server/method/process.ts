@@ -11,6 +11,7 @@ import {
   bytesWish,
   collected,
   DEFAULT_KEEP,
+  field,
   keep,
   milliseconds,
   outcome,
@@ -27,14 +28,22 @@ const processId = z.string();
 const startFields = {
   sandbox: sandboxId,
   ...programFields,
-  stdin: z.optional(bytesWish),
-  timeoutMs: z.optional(milliseconds),
-  noOutputMs: z.optional(milliseconds),
-  merge: z.optional(z.boolean()),
-  terminal: z.optional(terminal),
-  keep: z.optional(keep),
-  maxOutputBytes: z.optional(z.nullable(byteCount)),
+  stdin: field("what it reads; nothing at all if absent", z.optional(bytesWish)),
+  timeoutMs: field(
+    "after so long it and all that it started are ended [the sandbox's timeoutMs]",
+    z.optional(milliseconds),
+  ),
+  noOutputMs: field("the same once it has printed nothing for so long", z.optional(milliseconds)),
+  merge: field("whether stderr comes as stdout, in order [false]", z.optional(z.boolean())),
+  terminal: field("give it a terminal of this size; there is no stderr", z.optional(terminal)),
+  keep: field("how much of each stream is told: 1 MiB from each end", z.optional(keep)),
+  maxOutputBytes: field(
+    "once it has printed more it is ended [the sandbox's limits.outputBytes]",
+    z.optional(z.nullable(byteCount)),
+  ),
 };
+
+const base64 = field("whether to give bytes as base64 too [false]", z.optional(z.boolean()));
 
 const startParams = z.strictObject(startFields);
 
@@ -50,7 +59,7 @@ const ended = {
 const run = method({
   summary: "Runs a program to its end. At a deadline, it and all that it started are ended, and " +
     "what it had printed is told.",
-  params: z.strictObject({ ...startFields, base64: z.optional(z.boolean()) }),
+  params: z.strictObject({ ...startFields, base64 }),
   result: z.strictObject(ended),
   example: {
     params: { sandbox: "sb-5f1c09aa-1", command: "echo hi; exit 3", timeoutMs: 60000 },
@@ -90,10 +99,13 @@ const start = method({
     "kept for process.wait, and with stream sent as process.output as it comes.",
   params: z.strictObject({
     ...startFields,
-    stdinOpen: z.optional(z.boolean()),
-    stream: z.optional(z.boolean()),
-    creditBytes: z.optional(byteCount),
-    base64: z.optional(z.boolean()),
+    stdinOpen: field("whether process.write follows [false]", z.optional(z.boolean())),
+    stream: field("whether to send process.output as it prints [false]", z.optional(z.boolean())),
+    creditBytes: field(
+      "send about so much, and more only after process.credit [no bound]",
+      z.optional(byteCount),
+    ),
+    base64,
   }),
   result: z.strictObject({ process: processId }),
   example: {
@@ -132,7 +144,7 @@ const write = method({
   params: z.strictObject({
     process: processId,
     data: z.optional(bytesWish),
-    last: z.optional(z.boolean()),
+    last: field("whether its stdin ends here [false]", z.optional(z.boolean())),
   }),
   result: z.strictObject({ written: z.boolean() }),
   run: async ({ process, data = "", last = false }, site) => {
@@ -155,8 +167,11 @@ const signal = method({
   summary: "Sends a signal to a process; with tree it ends the process and all that it started.",
   params: z.strictObject({
     process: processId,
-    signal: z.optional(z.union([z.enum(SIGNAL_NAMES), z.int().check(z.minimum(1), z.maximum(64))])),
-    tree: z.optional(z.boolean()),
+    signal: field(
+      "a name or a number [SIGTERM]",
+      z.optional(z.union([z.enum(SIGNAL_NAMES), z.int().check(z.minimum(1), z.maximum(64))])),
+    ),
+    tree: field("end it and all that it started, instead [false]", z.optional(z.boolean())),
   }),
   result: z.strictObject({ sent: z.boolean() }),
   run: ({ process, signal = "SIGTERM", tree = false }, site) => {
@@ -184,8 +199,8 @@ const wait = method({
     "are over before, ended is null, and what was printed so far is told.",
   params: z.strictObject({
     process: processId,
-    timeoutMs: z.optional(milliseconds),
-    base64: z.optional(z.boolean()),
+    timeoutMs: field("how long to wait [until it ends]", z.optional(milliseconds)),
+    base64,
   }),
   result: z.strictObject({
     ended: z.nullable(z.strictObject({

@@ -5,7 +5,7 @@ import { specSchema, toWish } from "../../spec_json.ts";
 import { settleSpec } from "../../settle.ts";
 import type { LiveSandbox } from "../live_sandbox.ts";
 import { method, type Site } from "../method.ts";
-import { milliseconds, sandboxId, strings } from "../schema.ts";
+import { field, milliseconds, sandboxId, strings } from "../schema.ts";
 import type { LayerEvent } from "../../layer.ts";
 import type { Server } from "../server.ts";
 
@@ -29,13 +29,19 @@ const create = method({
   summary: "Makes a sandbox, or gives the one of the same key. It ends with the connection that " +
     "made it unless it is detached.",
   params: z.extend(specSchema, {
-    key: z.optional(z.string().check(z.minLength(1), z.maxLength(256))),
-    labels: z.optional(strings),
-    detached: z.optional(z.boolean()),
-    ttlMs: z.optional(milliseconds),
-    idleMs: z.optional(milliseconds),
-    startTimeoutMs: z.optional(milliseconds),
-    progressToken: z.optional(z.union([z.string(), z.int()])),
+    key: field(
+      "a name by which a repeated call gets the same sandbox",
+      z.optional(z.string().check(z.minLength(1), z.maxLength(256))),
+    ),
+    labels: field("what sandbox.list can be asked for", z.optional(strings)),
+    detached: field("whether it outlives this connection [false]", z.optional(z.boolean())),
+    ttlMs: field("how long it may live", z.optional(milliseconds)),
+    idleMs: field("how long nothing may be asked of it", z.optional(milliseconds)),
+    startTimeoutMs: field("how long it may take to be made", z.optional(milliseconds)),
+    progressToken: field(
+      "send $/progress with this while layers are unpacked",
+      z.optional(z.union([z.string(), z.int()])),
+    ),
   }),
   result: z.strictObject({ sandbox: sandboxId, isNew: z.boolean(), phases }),
   example: {

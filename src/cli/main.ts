@@ -9,6 +9,10 @@ import type { Subcommand } from "./subcommand.ts";
 const SUBCOMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
   run: async () => (await import("./run.ts")).runCommand,
   serve: async () => (await import("./serve.ts")).serveCommand,
+  ps: async () => (await import("./ps.ts")).psCommand,
+  exec: async () => (await import("./exec.ts")).execCommand,
+  shell: async () => (await import("./exec.ts")).shellCommand,
+  close: async () => (await import("./close.ts")).closeCommand,
   layer: async () => (await import("./layer.ts")).layerCommand,
   base: async () => (await import("./base.ts")).baseCommand,
   environment: async () => (await import("./environment.ts")).environmentCommand,

@@ -8,6 +8,7 @@ import { applyHardening, HARDEN_OPTIONS } from "./harden_option.ts";
 import { applyLimits, LIMIT_OPTIONS } from "./limit_option.ts";
 import { parseLayerArguments } from "./layer_argument.ts";
 import { type OptionValues, parseOptions } from "./option.ts";
+import { toVariables } from "./variable.ts";
 import { parseUserns } from "./userns_option.ts";
 import { parseSize } from "./size.ts";
 
@@ -104,7 +105,7 @@ function applyOptions(
     layers: [...spec.layers, ...parseLayerArguments(options.layer)],
     from: [...spec.from, ...options.from.map(parsePlace)],
     binds: [...spec.binds, ...options.bind.map(parseBind)],
-    env: { ...spec.env, ...Object.fromEntries(options.env.flatMap(parseVariable)) },
+    env: { ...spec.env, ...toVariables(options.env) },
     workdir,
     network: parseNetwork(options.network) ?? spec.network,
     user: options.user ?? spec.user,
@@ -132,19 +133,6 @@ function parseBind(text: string): SandboxSpec["binds"][number] {
   }
   const [, source = "", target = "", mode] = match;
   return { source: resolve(source), target, writable: mode === "rw" };
-}
-
-/** `K=V`, or `K` for the value that we have; none where we have none, as Docker does it. */
-function parseVariable(text: string): [string, string][] {
-  const cut = text.indexOf("=");
-  if (cut === 0 || text === "") {
-    throw new UsageError(`Cannot read --env ${JSON.stringify(text)}: it has no name`, {
-      remedy: "Give it as NAME=VALUE.",
-    });
-  }
-  if (cut > 0) return [[text.slice(0, cut), text.slice(cut + 1)]];
-  const value = Deno.env.get(text);
-  return value === undefined ? [] : [[text, value]];
 }
 
 function parseNetwork(text: string | undefined): SandboxSpec["network"] | undefined {

@@ -2,6 +2,8 @@
 
 /** Who calls: one connection. What it made ends with it, unless that is detached. */
 export interface Caller {
+  /** Aborted when it has gone. */
+  readonly gone: AbortSignal;
   /** Sends a notification; resolves when there is room for the next. */
   notify(method: string, params: unknown): Promise<void>;
 }

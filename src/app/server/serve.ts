@@ -46,7 +46,9 @@ export class Front {
   async serve({ input, output, gone }: Peer): Promise<void> {
     const number = ++this.#count;
     this.#events.onOpen?.(number);
+    const left = new AbortController();
     const caller: Caller = {
+      gone: left.signal,
       notify: (method, params) => connection.notify(method, params as object),
     };
     const connection = new Connection<null>({
@@ -65,6 +67,7 @@ export class Front {
     void gone.then((isGone) => isGone && connection.end());
     const { kind } = await connection.closed;
     this.#open.delete(connection);
+    left.abort();
     await this.#server.leave(caller);
     this.#events.onClose?.(number, kind);
   }

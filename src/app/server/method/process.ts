@@ -100,6 +100,7 @@ const start = method({
   params: z.strictObject({
     ...startFields,
     stdinOpen: field("whether process.write follows [false]", z.optional(z.boolean())),
+    attached: field("whether it ends with this connection [false]", z.optional(z.boolean())),
     stream: field("whether to send process.output as it prints [false]", z.optional(z.boolean())),
     creditBytes: field(
       "send about so much, and more only after process.credit [no bound]",
@@ -112,7 +113,9 @@ const start = method({
     params: { sandbox: "sb-5f1c09aa-1", command: ["python3", "-i"], stdinOpen: true, stream: true },
     result: { process: "sb-5f1c09aa-1.p2" },
   },
-  run: ({ stdinOpen = false, stream = false, creditBytes, base64 = false, ...params }, site) => {
+  run: (wish, site) => {
+    const { stdinOpen = false, attached = false, stream = false, creditBytes, ...rest } = wish;
+    const { base64 = false, ...params } = rest;
     const sandbox = site.server.find(params.sandbox);
     return sandbox.use(async () => {
       const id = sandbox.nextId("p");
@@ -133,6 +136,7 @@ const start = method({
         stream: stream ? send : null,
       });
       if (credit !== null) credits.set(process, credit);
+      if (attached) attach(process, site.call.caller);
       process.live.ended.finally(() => credit?.close()).catch(() => {});
       return { process: id };
     });
@@ -291,6 +295,14 @@ async function begin(
   const over = [...sandbox.processes].filter(([, { end }]) => end !== null);
   for (const [old] of over.slice(0, -REMEMBERED)) sandbox.processes.delete(old);
   return started;
+}
+
+/** It ends when its caller goes. */
+function attach({ live }: StartedProcess, { gone }: Site["call"]["caller"]): void {
+  const stop = () => live.stop("cancelled");
+  gone.addEventListener("abort", stop, { once: true });
+  live.ended.finally(() => gone.removeEventListener("abort", stop)).catch(() => {});
+  if (gone.aborted) stop();
 }
 
 /** The id of a process begins with that of its sandbox. */

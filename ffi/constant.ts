@@ -224,16 +224,37 @@ export const MAP = { MAP_PRIVATE: 2, MAP_ANONYMOUS: 0x20 } as const;
 
 /** Requests of `ioctl(2)`. */
 export const IOCTL = {
+  TCGETS: 0x5401,
+  TCSETS: 0x5402,
+  TCFLSH: 0x540b,
   TIOCSCTTY: 0x540e,
   TIOCSTI: 0x5412,
   TIOCSWINSZ: 0x5414,
   TIOCLINUX: 0x541c,
   TIOCGPTN: 0x80045430,
   TIOCSPTLCK: 0x40045431,
+  TIOCSIG: 0x40045436,
   SIOCADDRT: 0x890b,
   SIOCSIFFLAGS: 0x8914,
   SIOCSIFADDR: 0x8916,
   SIOCSIFNETMASK: 0x891c,
+} as const;
+
+/** Flags of a terminal's mode, and a queue of it (termios(3)). */
+export const TERMIOS = {
+  ICRNL: 0o400,
+  IXON: 0o2000,
+  IXOFF: 0o10000,
+  OPOST: 1,
+  ISIG: 1,
+  ICANON: 2,
+  ECHO: 0o10,
+  ECHOE: 0o20,
+  ECHOK: 0o40,
+  ECHONL: 0o100,
+  ECHOCTL: 0o1000,
+  ECHOKE: 0o4000,
+  TCOFLUSH: 1,
 } as const;
 
 /** Resources of `getrlimit(2)`. */

@@ -118,6 +118,25 @@ export function retry(call: () => number | bigint, describe: () => string): numb
   }
 }
 
+/**
+ * As `retry`, but gives -1 for a refusal with one of these numbers: an error costs more than the call.
+ *
+ * @throws {SyscallError} If the result is negative for another reason.
+ */
+export function attempt(
+  call: () => number | bigint,
+  tolerated: readonly number[],
+  describe: () => string,
+): number {
+  for (;;) {
+    const value = Number(call());
+    if (value >= 0) return value;
+    const errno = location[0]!;
+    if (tolerated.includes(errno)) return -1;
+    if (errno !== ERRNO.EINTR) throw new SyscallError(describe(), errno);
+  }
+}
+
 /** Says whether something thrown is a refusal by the kernel with one of these names. */
 export function isErrno(error: unknown, ...wanted: ErrnoName[]): error is SyscallError {
   return error instanceof SyscallError && wanted.some((name) => ERRNO[name] === error.errno);

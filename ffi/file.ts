@@ -1,6 +1,6 @@
 /** Wrappers of the calls on files and descriptors, one call each. */
 import { AT, F, LOCK, O, RESOLVE, SEEK, SOCKET } from "./constant.ts";
-import { check, retry, SyscallError } from "./errno.ts";
+import { attempt, check, ERRNO, retry, SyscallError } from "./errno.ts";
 import { OPEN_HOW, STATFS } from "./layout.ts";
 import { libc } from "./libc.ts";
 import { NR } from "./syscall_number.ts";
@@ -45,6 +45,26 @@ export function read(fd: number, buffer: Uint8Array<ArrayBuffer>): number {
     () => `read(${fd}, …, ${buffer.length})`,
   );
 }
+
+/** Wraps `read(2)` of a descriptor that does not block: -1 if there is nothing. @throws {SyscallError} */
+export function readNow(fd: number, buffer: Uint8Array<ArrayBuffer>): number {
+  return attempt(
+    () => libc.read(fd, buffer, BigInt(buffer.length)),
+    NOTHING_YET,
+    () => `read(${fd}, …, ${buffer.length})`,
+  );
+}
+
+/** Wraps `write(2)` to a descriptor that does not block: -1 if it is full. @throws {SyscallError} */
+export function writeNow(fd: number, bytes: Uint8Array<ArrayBuffer>): number {
+  return attempt(
+    () => libc.write(fd, bytes, BigInt(bytes.length)),
+    NOTHING_YET,
+    () => `write(${fd}, …, ${bytes.length})`,
+  );
+}
+
+const NOTHING_YET = [ERRNO.EAGAIN];
 
 /** Wraps `write(2)`; may write less. @throws {SyscallError} If refused. */
 export function write(fd: number, bytes: Uint8Array<ArrayBuffer>): number {

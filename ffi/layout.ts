@@ -37,6 +37,9 @@ export const UCRED = { size: 12, pid: 0, uid: 4, gid: 8 } as const;
 /** `struct winsize` (ioctl_tty(2)). */
 export const WINSIZE = { size: 8, ws_row: 0, ws_col: 2 } as const;
 
+/** `struct termios` as the kernel has it (ioctl_tty(2)), without the names of its keys. */
+export const TERMIOS_STRUCT = { size: 36, c_iflag: 0, c_oflag: 4, c_lflag: 12 } as const;
+
 /** `struct pollfd` (poll(2)). */
 export const POLLFD = { size: 8, fd: 0, events: 4, revents: 6 } as const;
 

@@ -115,6 +115,8 @@ const rows = {
   eventfd: { parameters: ["u32", "i32"], result: "i32" },
   // int ioctl(int fd, unsigned long request, void *argp);
   ioctl: { parameters: ["i32", "u64", "buffer"], result: "i32" },
+  // int ioctl(int fd, unsigned long request, int value);
+  ioctl_value: { name: "ioctl", parameters: ["i32", "u64", "i64"], result: "i32" },
   // int getrlimit(int resource, struct rlimit *rlim);
   getrlimit: { parameters: ["i32", "buffer"], result: "i32" },
   // int setrlimit(int resource, const struct rlimit *rlim);

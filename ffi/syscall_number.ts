@@ -10,6 +10,8 @@ const common = {
   statx: [332, 291],
   mkdirat: [258, 34],
   mknodat: [259, 33],
+  fchownat: [260, 54],
+  unlinkat: [263, 35],
   symlinkat: [266, 36],
   dup3: [292, 24],
   ioctl: [16, 29],

@@ -1,7 +1,7 @@
 /** Wrappers of the terminal's `ioctl(2)` requests, one call each. */
-import { IOCTL } from "./constant.ts";
+import { IOCTL, TERMIOS } from "./constant.ts";
 import { check } from "./errno.ts";
-import { WINSIZE } from "./layout.ts";
+import { TERMIOS_STRUCT, WINSIZE } from "./layout.ts";
 import { libc } from "./libc.ts";
 
 /** Unlocks the other side of a pty (TIOCSPTLCK). @throws {SyscallError} If it is no pty. */
@@ -22,6 +22,60 @@ export function setWindowSize(fd: number, rows: number, columns: number): void {
   size[WINSIZE.ws_row / 2] = rows;
   size[WINSIZE.ws_col / 2] = columns;
   ioctl(fd, IOCTL.TIOCSWINSZ, size, "TIOCSWINSZ");
+}
+
+/** How a terminal treats what is typed and printed (TCGETS, TCSETS): bits of `TERMIOS`. */
+export interface TerminalMode {
+  readonly input: number;
+  readonly output: number;
+  readonly local: number;
+}
+
+/** A terminal's mode, to be set again and again. */
+export class SavedMode {
+  readonly #struct = new Uint8Array(TERMIOS_STRUCT.size);
+  readonly #view = new DataView(this.#struct.buffer);
+
+  /** Reads it from one side of a pty. @throws {SyscallError} */
+  constructor(master: number) {
+    ioctl(master, IOCTL.TCGETS, this.#struct, "TCGETS");
+  }
+
+  /** Changes what is saved: bits that are cleared, then bits that are set. */
+  change(clear: TerminalMode, set: TerminalMode): void {
+    this.#changeField(TERMIOS_STRUCT.c_iflag, clear.input, set.input);
+    this.#changeField(TERMIOS_STRUCT.c_oflag, clear.output, set.output);
+    this.#changeField(TERMIOS_STRUCT.c_lflag, clear.local, set.local);
+  }
+
+  /** Sets a pty's other side to it (TCSETS). @throws {SyscallError} */
+  apply(master: number): void {
+    ioctl(master, IOCTL.TCSETS, this.#struct, "TCSETS");
+  }
+
+  #changeField(offset: number, clear: number, set: number): void {
+    const value = this.#view.getUint32(offset, true);
+    this.#view.setUint32(offset, (value & ~clear) | set, true);
+  }
+}
+
+/** Throws away what the other side of a pty has not read yet (TCFLSH). @throws {SyscallError} */
+export function flushInput(master: number): void {
+  ioctlValue(master, IOCTL.TCFLSH, TERMIOS.TCOFLUSH, "TCFLSH, TCOFLUSH");
+}
+
+/**
+ * Sends SIGINT, SIGQUIT or SIGTSTP to the programs in the foreground of a pty, as its keys do in any
+ * mode (TIOCSIG).
+ *
+ * @throws {SyscallError} If refused.
+ */
+export function signalForeground(master: number, signal: number): void {
+  ioctlValue(master, IOCTL.TIOCSIG, signal, `TIOCSIG, ${signal}`);
+}
+
+function ioctlValue(fd: number, request: number, value: number, shown: string): void {
+  check(libc.ioctl_value(fd, BigInt(request), BigInt(value)), () => `ioctl(${fd}, ${shown})`);
 }
 
 function ioctl(fd: number, request: number, argument: BufferSource, name: string): void {

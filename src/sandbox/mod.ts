@@ -25,7 +25,6 @@ export {
   standingOf,
   toMapText,
 } from "./identity.ts";
-export type { InsideProcess } from "./inside.ts";
 export type { Bind, Layout, Lower, Part, Upper } from "./layout.ts";
 export type { Network } from "./network_plan.ts";
 export { Process, type Waited } from "./process.ts";
@@ -37,6 +36,8 @@ export {
   probeNamespaces,
   probeSeccomp,
 } from "./probe.ts";
+export { type Channel, openChannel, removeChannel } from "./channel.ts";
+export { type ProcessEntry, ProcessTable } from "./process_table.ts";
 export { planProcess, type Program } from "./process_plan.ts";
 export { type Pty, Sandbox, type Stdio } from "./sandbox.ts";
 export { planSandbox } from "./sandbox_plan.ts";

@@ -130,11 +130,18 @@ export function planProcess(program: Program, facts: ProcessFacts): Plan {
   ];
 }
 
-/** Plans the opening of a new pty inside; its descriptor `master` lands in our own table. */
-export function planPty(facts: Pick<ProcessFacts, "standing">): Plan {
+/** Plans steps among the mounts of a sandbox, as the holder's root; what they open is ours. */
+export function planInside(facts: Pick<ProcessFacts, "standing">, steps: Plan): Plan {
   return [
     ...enterHolder({ ...facts.standing, canSetGroups: false }),
     enterInit(CLONE.CLONE_NEWNS),
+    ...steps,
+  ];
+}
+
+/** The opening of a new pty inside, as the output `master`. */
+export function openPtySteps(): Plan {
+  return [
     step("open a pty", "openat", [
       CWD,
       "/dev/ptmx",
@@ -144,20 +151,13 @@ export function planPty(facts: Pick<ProcessFacts, "standing">): Plan {
   ];
 }
 
-/** Plans the opening of directories inside, only to ask about them; each is an output by its path. */
-export function planOpenPlaces(
-  paths: readonly string[],
-  facts: Pick<ProcessFacts, "standing">,
-): Plan {
-  return [
-    ...enterHolder({ ...facts.standing, canSetGroups: false }),
-    enterInit(CLONE.CLONE_NEWNS),
-    ...paths.map((path) =>
-      step(`open ${path}`, "openat", [CWD, path, flags(O, O.O_PATH, O.O_CLOEXEC), 0], {
-        output: path,
-      })
-    ),
-  ];
+/** The opening of directories inside, only to ask about them; each is an output by its path. */
+export function openPlaceSteps(paths: readonly string[]): Plan {
+  return paths.map((path) =>
+    step(`open ${path}`, "openat", [CWD, path, flags(O, O.O_PATH, O.O_CLOEXEC), 0], {
+      output: path,
+    })
+  );
 }
 
 /** Plans the end of everything inside but init, at one moment: nothing can be made meanwhile. */

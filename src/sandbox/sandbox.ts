@@ -1,6 +1,5 @@
 /** One sandbox that is alive: its programs, its terminals and its end. */
 import {
-  awaitReadable,
   CLONE,
   closeQuietly,
   F,
@@ -26,7 +25,6 @@ import { commandError } from "./command_error.ts";
 import type { Cgroup, Usage } from "./cgroup/group.ts";
 import type { Engine, Pair } from "./engine.ts";
 import { processFacts } from "./facts.ts";
-import type { InsideProcess } from "./inside.ts";
 import type { Layout } from "./layout.ts";
 import { standingOf } from "./identity.ts";
 import { Process } from "./process.ts";
@@ -34,15 +32,17 @@ import {
   candidates,
   EXECUTE,
   FIRST_FREE_FD,
+  openPlaceSteps,
+  openPtySteps,
   planEndAll,
-  planOpenPlaces,
+  planInside,
   planProcess,
-  planPty,
   type Program,
 } from "./process_plan.ts";
+import { ProcessTable } from "./process_table.ts";
 import { openProgram } from "./program_file.ts";
 import type { Plan } from "./step.ts";
-import { type TreeOptions, Trees } from "./tree.ts";
+import { Trees } from "./tree.ts";
 
 /** How long a program may take to be executed before it is given up. */
 const START_MS = 10_000;
@@ -76,10 +76,10 @@ export class Sandbox {
   readonly #layout: Layout;
   readonly #cgroup: Cgroup | null;
   readonly #init: number;
-  #ended: Promise<void> | undefined;
   /** The program that executes others: its own, since a user's programs could change its mode. */
   readonly #exec: number;
-  readonly #trees = new Trees((look) => this.#lookAt(["/proc"], ([proc]) => look(proc!)));
+  readonly #trees = new Trees(() => this.openProcessTable());
+  #ended: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(
@@ -160,18 +160,36 @@ export class Sandbox {
    * @throws {GoneError} If the sandbox has ended.
    */
   openPty(): Pty {
-    this.#mustBeOpen();
-    using memory = new Memory(16 * 1024);
-    const running = this.#carryOut(
-      planPty({ standing: standingOf(this.#engine.host.identity) }),
-      memory,
-      {},
-      CLONE.CLONE_FILES,
-    );
-    if (running.refusal() !== null) throw this.#toError(running);
-    const master = running.output("master");
+    const [master] = this.carryOutInside(openPtySteps(), ["master"]) as [number];
     unlockPty(master);
     return { master, number: ptyNumber(master) };
+  }
+
+  /**
+   * Carries out steps among its mounts, and gives the descriptors that they opened, which are ours.
+   *
+   * @throws {SetupError} If one is refused: nothing is open then.
+   * @throws {GoneError} If the sandbox has ended.
+   */
+  carryOutInside(steps: Plan, outputs: readonly string[] = []): number[] {
+    this.#mustBeOpen();
+    using memory = new Memory(16 * 1024);
+    const plan = planInside({ standing: standingOf(this.#engine.host.identity) }, steps);
+    const running = this.#carryOut(plan, memory, {}, CLONE.CLONE_FILES);
+    const fds = outputs.map((name) => running.output(name));
+    if (running.refusal() === null) return fds;
+    closeQuietly(...fds.filter((fd) => fd > 0));
+    throw this.#toError(running);
+  }
+
+  /** Whether ids other than root's exist for files inside. */
+  get hasOtherIds(): boolean {
+    return this.#engine.host.identity.kind !== "single";
+  }
+
+  /** Whether its init runs, and is not about to end. */
+  get isAlive(): boolean {
+    return this.#closing === undefined && !isExiting(this.initPid);
   }
 
   /**
@@ -206,12 +224,7 @@ export class Sandbox {
   }
 
   #lookAt<T>(paths: readonly string[], look: (fds: readonly number[]) => T): T {
-    this.#mustBeOpen();
-    using memory = new Memory(16 * 1024);
-    const plan = planOpenPlaces(paths, { standing: standingOf(this.#engine.host.identity) });
-    const running = this.#carryOut(plan, memory, {}, CLONE.CLONE_FILES);
-    if (running.refusal() !== null) throw this.#toError(running);
-    const fds = paths.map((path) => running.output(path));
+    const fds = this.carryOutInside(openPlaceSteps(paths), paths);
     try {
       return look(fds);
     } finally {
@@ -219,34 +232,19 @@ export class Sandbox {
     }
   }
 
+  /**
+   * Opens the table of its processes.
+   *
+   * @throws {GoneError} If it has ended.
+   */
+  openProcessTable(): ProcessTable {
+    const [proc] = this.carryOutInside(openPlaceSteps(["/proc"]), ["/proc"]) as [number];
+    return new ProcessTable(proc);
+  }
+
   /** Resolves when its init has ended, by `close` or otherwise. */
   get ended(): Promise<void> {
     return this.#ended ??= readable(this.#init).then(() => {});
-  }
-
-  /** Whether its init has ended: everything inside has, or is about to. */
-  get hasEnded(): boolean {
-    return this.#closing !== undefined || awaitReadable(this.#init, 0);
-  }
-
-  /** Whether its init is ending: its programs end before it does. It costs a process to ask. */
-  isEnding(): boolean {
-    try {
-      return this.hasEnded || this.#lookAt([], () => false);
-    } catch (error) {
-      if (error instanceof GoneError) return true;
-      throw error;
-    }
-  }
-
-  /**
-   * Lists what belongs to a program: its descendants, and whatever they have left behind.
-   *
-   * @param ticks Orphans from then on are its; when it began, if it is not said.
-   * @throws {GoneError} If the sandbox has ended.
-   */
-  listTree(root: Process, ticks?: number): InsideProcess[] {
-    return this.#trees.list(root, ticks);
   }
 
   /**
@@ -254,8 +252,8 @@ export class Sandbox {
    *
    * @throws {GoneError} If the sandbox has ended.
    */
-  async endTree(root: Process, options: TreeOptions = {}): Promise<void> {
-    await this.#trees.end(root, options, () => this.endAll());
+  async endTree(root: Process): Promise<void> {
+    await this.#trees.end(root, () => this.endAll());
   }
 
   /** Ends everything inside but init, at one moment. @throws {GoneError} If it has ended. */
@@ -320,6 +318,16 @@ export class Sandbox {
     if (this.#closing !== undefined) throw new GoneError("Cannot use the sandbox: it is closed");
   }
 }
+
+/** A process that ends is told so by its flags before those inside are ended with it. */
+function isExiting(pid: number): boolean {
+  const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
+  const [, state, flags] = /\) (.)(?: \S+){5} (\d+)/.exec(stat)!;
+  return state === "Z" || (Number(flags) & PF_EXITING) !== 0;
+}
+
+/** A flag of a process (proc_pid_stat(5), include/linux/sched.h). */
+const PF_EXITING = 0x4;
 
 function isFull({ freeBytes, freeFiles }: FileSystemStatus): boolean {
   return freeBytes < PAGE_BYTES || freeFiles === 0;

@@ -1,4 +1,8 @@
 /** Engine: what is said to programs in a sandbox, and what they say. */
+export type { CommandOptions } from "./command.ts";
+export type { Pattern } from "./expect.ts";
+export type { RunResult, SessionOutcome } from "./outcome.ts";
+export { DEFAULT_LIMIT, type Output, type OutputLimit } from "./output.ts";
 export {
   duplicate,
   inputPipe,
@@ -8,5 +12,23 @@ export {
   PipeWriter,
   stdoutUnread,
 } from "./pipe.ts";
+export type { Exchange } from "./program.ts";
+export type {
+  Room,
+  RoomChannel,
+  RoomEnd,
+  RoomProcess,
+  RoomProcessEntry,
+  RoomProcesses,
+  RoomProgram,
+} from "./room.ts";
+export {
+  type ExpectOptions,
+  type InterruptOptions,
+  type RunOptions,
+  type SendOptions,
+  Shell,
+  type ShellOptions,
+} from "./shell.ts";
 export { Terminal, type WindowSize } from "./terminal.ts";
 export { type Client, connectTo, UnixListener } from "./unix_listener.ts";

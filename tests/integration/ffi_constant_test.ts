@@ -39,6 +39,7 @@ const GROUPS: readonly (readonly [group: string, values: Values, ...includes: st
   ["PROT", constant.PROT, "sys/mman.h"],
   ["MAP", constant.MAP, "sys/mman.h"],
   ["IOCTL", constant.IOCTL, "sys/ioctl.h"],
+  ["TERMIOS", constant.TERMIOS, "asm/termbits.h"],
   ["RLIMIT", constant.RLIMIT, "sys/resource.h"],
   ["SOCKET", constant.SOCKET, "sys/socket.h"],
   ["IFF", constant.IFF, "net/if.h"],

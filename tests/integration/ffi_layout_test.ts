@@ -18,6 +18,7 @@ const STRUCTS: Readonly<
   SOCKADDR_UN: ["struct sockaddr_un", "sys/un.h"],
   UCRED: ["struct ucred", "sys/socket.h"],
   WINSIZE: ["struct winsize", "sys/ioctl.h"],
+  TERMIOS_STRUCT: ["struct termios", "asm/termbits.h"], // the kernel's, not libc's
   POLLFD: ["struct pollfd", "poll.h"],
   EPOLL_EVENT_BY_MACHINE: ["struct epoll_event", "sys/epoll.h"],
   SOCK_FPROG: ["struct sock_fprog", "linux/filter.h", {

@@ -1,6 +1,6 @@
 /** One program of a live sandbox: its streams, its deadlines, and how it ended. */
 import { GoneError } from "../../errors.ts";
-import type { InsideProcess, Process, Program, Sandbox, Usage } from "../../sandbox/mod.ts";
+import type { Process, Program, Sandbox, Usage } from "../../sandbox/mod.ts";
 import type { PipeReader } from "../../session/mod.ts";
 import type { Outcome } from "../outcome.ts";
 import { type EndReason, toOutcome, type Used } from "../outcome_of.ts";
@@ -145,11 +145,6 @@ export class LiveProcess {
     this.#sandbox.endTree(this.#process).catch(() => this.#process.signal(SIGKILL));
   }
 
-  /** Lists it and what belongs to it. */
-  list(): InsideProcess[] {
-    return this.#sandbox.listTree(this.#process);
-  }
-
   async #run(before: Usage): Promise<ProcessEnd> {
     const { timeoutMs } = this.#options;
     const timer = timeoutMs === null
@@ -172,7 +167,7 @@ export class LiveProcess {
     await pumped;
     // Daemons that it leaves may print on: it is read, and forgotten.
     for (const stream of [stdout, stderr]) if (stream !== null) void discard(stream);
-    if (this.#sandbox.hasEnded || (waited.signal === SIGKILL && this.#sandbox.isEnding())) {
+    if (!this.#sandbox.isAlive) {
       throw new GoneError(`Cannot tell how ${JSON.stringify(this.argv[0])} ended: the sandbox did`);
     }
     const used = this.#used ?? readUsed(this.#sandbox, waited.status === 0);

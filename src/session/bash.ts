@@ -1,27 +1,8 @@
 /** One bash that reads its commands from a channel: what is sent, reported and printed. */
-import {
-  closeQuietly,
-  F,
-  fcntl,
-  flushInput,
-  forget,
-  ftruncate,
-  isErrno,
-  O,
-  readable,
-  readNow,
-  SavedMode,
-  SEEK,
-  seek,
-  setWindowSize,
-  signalForeground,
-  TERMIOS,
-  writable,
-  write,
-  writeNow,
-} from "../../ffi/mod.ts";
-import { messageOf, SetupError } from "../errors.ts";
-import { DRIVER, DRIVER_VARIABLES, REPORT_FLAG } from "./driver.ts";
+import { closeQuietly, readable, writable, write } from "../../ffi/mod.ts";
+import { SetupError } from "../errors.ts";
+import { ChannelEnd, CHUNK_BYTES, closeChannel, LAST_READS } from "./channel_end.ts";
+import { DRIVER, DRIVER_VARIABLES } from "./driver.ts";
 import { type Report, ReportReader } from "./report.ts";
 import type { Room, RoomChannel, RoomEnd, RoomProcess } from "./room.ts";
 import type { WindowSize } from "./terminal.ts";
@@ -60,38 +41,24 @@ export interface BashOptions {
   readonly state?: string;
 }
 
-/** A pty gives this much at most in one read. */
-const CHUNK_BYTES = 4096;
-
 /** So many reads, and the others have their turn. */
 const TURN_READS = 64;
 
-/** More cannot lie between a program that has ended and us: it would have waited for us. */
-const LAST_READS = 256;
-
-/** What is read before anyone listens shows only in errors. */
+/** What a shell prints before it is ready shows only in errors. */
 const SHOWN_BYTES = 200;
 
 /** How often the shell is told of a command that it does not begin, and how long it takes. */
 const RESEND_MS = 250;
 const RESENDS = 40;
 
-/** So long it may take; then a line at its prompt calls it back to its channel. */
+/** So often it may take no notice; then a line at its prompt calls it back to its channel. */
 const CALLS_BACK_AFTER = 3;
 
 /** What a shell reads at its prompt; where it is not, this is thrown away before the next command. */
 const CALL_BACK = new TextEncoder().encode(" PROMPT_COMMAND=$__ms_loop\n");
 
-/** Each page of the text file is there once and for all: a short command can always be written. */
-const KEPT_BYTES = 4096;
-
-const CLEAR = {
-  input: TERMIOS.IXON | TERMIOS.IXOFF,
-  output: TERMIOS.OPOST,
-  local: TERMIOS.ECHO | TERMIOS.ECHOE | TERMIOS.ECHOK | TERMIOS.ECHONL | TERMIOS.ECHOCTL |
-    TERMIOS.ECHOKE,
-};
-const SET = { input: TERMIOS.ICRNL, output: 0, local: TERMIOS.ICANON | TERMIOS.ISIG };
+/** A longer text is not left lying about. */
+const LONG_BYTES = 4096;
 
 /** A command under way, from our side. */
 interface Current extends Sent {
@@ -110,14 +77,12 @@ export class Bash {
   onLate: (bytes: Bytes) => void = () => {};
   readonly #room: Room;
   readonly #channel: RoomChannel;
-  readonly #mode: SavedMode;
+  readonly #end: ChannelEnd;
   readonly #process: RoomProcess;
   readonly #reports = new ReportReader();
-  readonly #buffer = new Uint8Array(CHUNK_BYTES);
   #current: Current | null = null;
   #onOutput: ((bytes: Bytes) => void) | null = null;
-  #end: RoomEnd | null = null;
-  #isOpen = true;
+  #ended: RoomEnd | null = null;
   #isListening = false;
 
   /**
@@ -128,36 +93,32 @@ export class Bash {
    * @throws {GoneError} If the sandbox has ended.
    */
   static async open(room: Room, options: BashOptions): Promise<Bash> {
+    const { env, state } = options;
     const channel = room.openChannel();
     const id = randomId();
-    let process: RoomProcess;
-    let mode: SavedMode;
+    let parts: { readonly end: ChannelEnd; readonly process: RoomProcess };
     try {
-      setNonblocking(channel.master);
-      setWindowSize(channel.master, options.size.rows, options.size.columns);
-      mode = new SavedMode(channel.master);
-      mode.change(CLEAR, SET);
-      mode.apply(channel.master);
-      write(channel.text, Uint8Array.of(0));
+      const end = new ChannelEnd(channel, options.size);
       write(channel.driver, new TextEncoder().encode(DRIVER));
-      process = await room.start({
+      const process = await room.start({
         argv: ["bash", "--noprofile", "--noediting", "--rcfile", `${channel.dir}/driver`, "-i"],
         env: {
-          ...options.env,
+          ...env,
           [DRIVER_VARIABLES.directory]: channel.dir,
           [DRIVER_VARIABLES.id]: id,
-          ...(options.state === undefined ? {} : { [DRIVER_VARIABLES.state]: options.state }),
+          ...(state === undefined ? {} : { [DRIVER_VARIABLES.state]: state }),
         },
         ptyNumber: channel.ptyNumber,
       });
+      parts = { end, process };
     } catch (error) {
       closeChannel(channel);
-      removeQuietly(room, channel.dir);
+      if (room.isAlive) room.removeChannel(channel.dir);
       throw error;
     } finally {
       closeQuietly(channel.driver);
     }
-    const bash = new Bash(room, channel, { mode, process });
+    const bash = new Bash(room, channel, parts);
     await bash.#awaitReady(id, options.timeoutMs);
     return bash;
   }
@@ -165,15 +126,12 @@ export class Bash {
   private constructor(
     room: Room,
     channel: RoomChannel,
-    { mode, process }: { readonly mode: SavedMode; readonly process: RoomProcess },
+    { end, process }: { readonly end: ChannelEnd; readonly process: RoomProcess },
   ) {
     this.#room = room;
     this.#channel = channel;
-    this.#mode = mode;
+    this.#end = end;
     this.#process = process;
-    void this.#readReports();
-    this.#listen();
-    void process.wait().then((end) => this.#die(end));
   }
 
   /** Its id inside. */
@@ -186,14 +144,14 @@ export class Bash {
     return `${this.#channel.dir}/state`;
   }
 
+  /** How it ended; null while it lives. */
+  get ended(): RoomEnd | null {
+    return this.#ended;
+  }
+
   /** Resolves with how it ended. */
   get died(): Promise<RoomEnd> {
     return this.#process.wait();
-  }
-
-  /** How it ended; null while it lives. */
-  get end(): RoomEnd | null {
-    return this.#end;
   }
 
   /**
@@ -202,34 +160,22 @@ export class Bash {
    * @throws {SetupError} If there is no room for it.
    */
   send(text: Bytes, { isChecked, hasInput }: Kind, onOutput: (bytes: Bytes) => void): Sent {
-    this.drain(LAST_READS);
+    this.#drain(LAST_READS);
     const id = randomId();
-    const kind = `${isChecked ? "c" : ""}${hasInput ? "i" : "n"}`;
-    const started = Promise.withResolvers<number>();
-    const ended = Promise.withResolvers<Ending>();
-    const current: Current = {
-      id,
-      kick: new TextEncoder().encode(`${id} ${kind} ${id}\n`),
-      at: performance.now(),
-      started: started.promise,
-      ended: ended.promise,
-      isStarted: false,
-      resends: 0,
-      timer: 0,
-      start: started.resolve,
-      end: ended.resolve,
-    };
-    this.#current = current;
-    if (this.#end !== null) {
-      this.#finish({ kind: "died", end: this.#end });
+    const kind = `${isChecked ? "c" : "u"}${hasInput ? "i" : "n"}`;
+    const current = toCurrent(id, new TextEncoder().encode(`${kind}${id}\n`));
+    if (this.#ended !== null) {
+      this.#current = current;
+      this.#finish({ kind: "died", end: this.#ended });
       return current;
     }
-    this.#mode.apply(this.#channel.master);
-    flushInput(this.#channel.master);
-    this.#writeText(text);
+    this.#end.resetTerminal();
+    this.#end.writeText(text);
+    this.#current = current;
     this.#onOutput = onOutput;
     this.#kick(current);
     this.#listen();
+    if (text.length > LONG_BYTES) void current.started.then(() => this.#shrink(current));
     return current;
   }
 
@@ -237,34 +183,32 @@ export class Bash {
   async type(bytes: Bytes, timeoutMs: number): Promise<boolean> {
     const deadline = performance.now() + timeoutMs;
     let rest = bytes;
-    while (rest.length > 0 && this.#isOpen) {
-      const count = this.#typeSome(rest);
+    while (rest.length > 0 && this.#end.isOpen) {
+      const count = this.#end.type(rest);
       if (count > 0) {
         rest = rest.subarray(count);
         continue;
       }
-      const { promise, resolve } = Promise.withResolvers<boolean>();
-      const timer = setTimeout(() => resolve(false), Math.max(0, deadline - performance.now()));
-      const isWritable = await Promise.race([promise, writable(this.#channel.master)]);
+      const late = Promise.withResolvers<boolean>();
+      const timer = setTimeout(
+        () => late.resolve(false),
+        Math.max(0, deadline - performance.now()),
+      );
+      const isTaken = await Promise.race([late.promise, writable(this.#channel.master)]);
       clearTimeout(timer);
-      if (!isWritable) return false;
+      if (!isTaken) return false;
     }
     return rest.length === 0;
   }
 
   /** Sends SIGINT to what is in the foreground of its terminal. */
   interrupt(): void {
-    if (!this.#isOpen) return;
-    try {
-      signalForeground(this.#channel.master, 2);
-    } catch (error) {
-      if (!isErrno(error, "EIO", "ESRCH")) throw error;
-    }
+    this.#end.interrupt();
   }
 
   /** Calls a shell back that has been thrown to its prompt without what brings it to its channel. */
   callBack(): void {
-    if (this.#isOpen) this.#typeSome(CALL_BACK);
+    if (this.#end.isOpen) this.#end.type(CALL_BACK);
   }
 
   /** Sends a signal to the shell itself. */
@@ -273,65 +217,39 @@ export class Bash {
   }
 
   /** Tells its programs of a new size (SIGWINCH). */
-  resize({ rows, columns }: WindowSize): void {
-    if (this.#isOpen) setWindowSize(this.#channel.master, rows, columns);
-  }
-
-  /** Reads what has been printed so far. */
-  drain(reads: number): void {
-    for (let i = 0; i < reads && this.#isOpen; i++) {
-      let count: number;
-      try {
-        count = readNow(this.#channel.master, this.#buffer);
-      } catch (error) {
-        if (!isErrno(error, "EIO")) throw error; // nobody has the other side open
-        count = 0;
-      }
-      if (count === 0) this.#isListening = false;
-      if (count <= 0) return;
-      (this.#onOutput ?? this.onLate)(this.#buffer.subarray(0, count));
-    }
+  resize(size: WindowSize): void {
+    this.#end.resize(size);
   }
 
   /** Ends the shell, if it lives, and lets go of all that is ours. */
   async close(): Promise<void> {
-    if (!this.#isOpen) return;
+    if (!this.#end.isOpen) return;
     this.#process.signal(9);
     await this.#process.wait();
-    this.#isOpen = false;
-    closeChannel(this.#channel);
+    this.#end.close();
   }
 
   /** Removes its files inside: no shell needs them any more. */
   remove(): void {
-    removeQuietly(this.#room, this.#channel.dir);
+    if (this.#room.isAlive) this.#room.removeChannel(this.#channel.dir);
   }
 
   async #awaitReady(id: string, timeoutMs: number): Promise<void> {
-    const ready = Promise.withResolvers<Ending>();
-    const started = Promise.withResolvers<number>();
     let shown = "";
     this.#onOutput = (bytes) => {
       shown = (shown + new TextDecoder().decode(bytes)).slice(0, SHOWN_BYTES);
     };
-    const timer = setTimeout(() => this.#finish({ kind: "deaf" }), timeoutMs);
-    this.#current = {
-      id,
-      kick: new Uint8Array(),
-      at: performance.now(),
-      started: started.promise,
-      ended: ready.promise,
-      isStarted: true,
-      resends: 0,
-      timer: 0,
-      start: started.resolve,
-      end: ready.resolve,
-    };
-    const ending = await ready.promise;
-    clearTimeout(timer);
+    const current = toCurrent(id, new Uint8Array());
+    current.isStarted = true;
+    current.timer = setTimeout(() => this.#finish({ kind: "deaf" }), timeoutMs);
+    this.#current = current;
+    void this.#readReports();
+    this.#listen();
+    void this.#process.wait().then((end) => this.#die(end));
+    const ending = await current.ended;
     if (ending.kind === "reported") return;
     await this.close();
-    if (this.#room.isAlive) this.remove();
+    this.remove();
     const why = ending.kind === "deaf" ? `not ready in ${timeoutMs} ms` : "its shell has ended";
     const said = shown.trim() === "" ? "" : `: ${JSON.stringify(shown.trim())}`;
     throw new SetupError("start the session", `Cannot start the session: ${why}${said}`);
@@ -345,18 +263,23 @@ export class Bash {
   }
 
   async #readOutput(): Promise<void> {
-    while (this.#isOpen && this.#isListening) {
+    while (this.#end.isOpen && this.#isListening) {
       await readable(this.#channel.master);
-      this.drain(TURN_READS);
+      this.#drain(TURN_READS);
     }
+  }
+
+  #drain(reads: number): void {
+    const take = (bytes: Bytes) => (this.#onOutput ?? this.onLate)(bytes);
+    if (!this.#end.drain(reads, take)) this.#isListening = false;
   }
 
   async #readReports(): Promise<void> {
     const buffer = new Uint8Array(CHUNK_BYTES);
-    while (this.#isOpen) {
+    while (this.#end.isOpen) {
       await readable(this.#channel.report);
-      if (!this.#isOpen) return;
-      const count = readNow(this.#channel.report, buffer);
+      if (!this.#end.isOpen) return;
+      const count = this.#end.readReport(buffer);
       if (count === 0) return; // it is no pipe: someone was quicker than we
       if (count > 0) this.#take(this.#reports.push(buffer.subarray(0, count)));
       this.#listen();
@@ -381,7 +304,7 @@ export class Bash {
   /** Whatever the command printed, has been printed: it is read before its end is told. */
   #finish(ending: Ending): void {
     const current = this.#current!;
-    this.drain(LAST_READS);
+    this.#drain(LAST_READS);
     clearTimeout(current.timer);
     this.#current = null;
     this.#onOutput = null;
@@ -390,19 +313,13 @@ export class Bash {
   }
 
   #die(end: RoomEnd): void {
-    this.#end = end;
+    this.#ended = end;
     if (this.#current !== null) this.#finish({ kind: "died", end });
   }
 
   /** A kick may be lost to a late signal, or to a program inside that reads the pipe. */
   #kick(current: Current): void {
-    const { kick } = this.#channel;
-    if (writeNow(kick, current.kick) < 0) {
-      // Filled by someone else: what is in there is no command.
-      const waste = new Uint8Array(CHUNK_BYTES);
-      for (let i = 0; i < LAST_READS && readNow(kick, waste) > 0; i++);
-      writeNow(kick, current.kick);
-    }
+    this.#end.kick(current.kick);
     current.timer = setTimeout(() => this.#kickAgain(current), RESEND_MS);
   }
 
@@ -413,60 +330,28 @@ export class Bash {
     this.#kick(current);
   }
 
-  #typeSome(bytes: Bytes): number {
-    try {
-      return writeNow(this.#channel.master, bytes);
-    } catch (error) {
-      if (isErrno(error, "EIO")) return bytes.length; // nobody can read it
-      throw error;
-    }
-  }
-
-  #writeText(text: Bytes): void {
-    const { text: fd } = this.#channel;
-    const all = new Uint8Array(text.length + 1);
-    all.set(text);
-    try {
-      seek(fd, 0, SEEK.SEEK_SET);
-      for (let rest = all; rest.length > 0;) rest = rest.subarray(write(fd, rest));
-    } catch (error) {
-      this.#current = null;
-      throw new SetupError("send the command", `Cannot send the command: ${messageOf(error)}`, {
-        cause: error,
-        remedy: "A command of up to 4000 bytes can still make room in /run.",
-      });
-    } finally {
-      if (all.length > KEPT_BYTES) this.#shrinkLater(fd);
-    }
-  }
-
-  #shrinkLater(fd: number): void {
-    const current = this.#current;
-    void (current?.started ?? Promise.resolve(0)).then(() => {
-      if (this.#isOpen && this.#current === current) ftruncate(fd, KEPT_BYTES);
-    });
+  #shrink(current: Current): void {
+    if (this.#current === current) this.#end.shrinkText();
   }
 }
 
-/** The flags that say that a shell keeps only what is exported. */
-export function lostVariables(flags: string): boolean {
-  return flags.includes(REPORT_FLAG.executed);
-}
-
-function setNonblocking(fd: number): void {
-  fcntl(fd, F.F_SETFL, fcntl(fd, F.F_GETFL) | O.O_NONBLOCK);
-}
-
-function closeChannel({ master, kick, report, text }: RoomChannel): void {
-  for (const fd of [master, kick, report, text]) forget(fd);
-  closeQuietly(master, kick, report, text);
-}
-
-/** With the sandbox it goes anyway. */
-function removeQuietly(room: Room, dir: string): void {
-  if (room.isAlive) room.removeChannel(dir);
+function toCurrent(id: string, kick: Bytes): Current {
+  const started = Promise.withResolvers<number>();
+  const ended = Promise.withResolvers<Ending>();
+  return {
+    id,
+    kick,
+    at: performance.now(),
+    started: started.promise,
+    ended: ended.promise,
+    isStarted: false,
+    resends: 0,
+    timer: 0,
+    start: started.resolve,
+    end: ended.resolve,
+  };
 }
 
 function randomId(): string {
-  return crypto.getRandomValues(new Uint8Array(8)).toHex();
+  return crypto.getRandomValues(new Uint8Array(4)).toHex();
 }

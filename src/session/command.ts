@@ -1,7 +1,6 @@
 /** A command of a session that runs, from its start to its result. */
 import { GoneError } from "../errors.ts";
 import type { Bash, Ending, Kind, Sent } from "./bash.ts";
-import { lostVariables } from "./bash.ts";
 import { CHANNEL_LOST, REPORT_FLAG } from "./driver.ts";
 import type { RunResult, SessionOutcome, StopReason } from "./outcome.ts";
 import { DEFAULT_LIMIT, type Output, type OutputLimit, OutputRecord } from "./output.ts";
@@ -138,7 +137,7 @@ export class Command {
     const isStopped = this.#stopping !== null;
     const common = {
       output,
-      hasLostVariables: lostVariables(flags),
+      hasLostVariables: flags.includes(REPORT_FLAG.executed),
       wasSignaled: isStopped || this.#wasInterrupted,
       isShellLost: false,
       ended: null,

@@ -43,7 +43,8 @@ __ms_abort() { __ms_x=$1; \builtin trap -p INT >|"$__ms_d/trap"; \builtin trap -
 /** Puts flags aside that would change what we do; says nothing of it under \`set -x\` if redirected. */
 const OFF = String.raw`
 __ms_off() { case $- in *[aex]*) __ms_p=$__ms_p${"$"}{-//[!aex]/}; \builtin set +aex; \builtin export -n ${"$"}{!__ms_*};; esac; }
-__ms_status() { return "$1"; }`;
+__ms_status() { return "$1"; }
+__ms_reopen() { [[ -e /dev/fd/2 ]] || \exec 2<>/dev/tty; [[ -e /dev/fd/1 ]] || \exec >/dev/tty; [[ -e /dev/fd/0 ]] || \exec </dev/tty; }`;
 
 /** \`exit\` ends the command, not the shell; in a subshell it is what it always was. */
 const EXIT = String.raw`
@@ -61,30 +62,30 @@ __ms_bye() { __ms_s=$?; __ms_off; [[ $__ms_o ]] && \exec 2>&"$__ms_o" {__ms_o}>&
 const ENTER = String
   .raw`{ __ms_e=$?; [[ $__ms_x ]] || { __ms_x=$__ms_e; [[ $__ms_x == 130 && $__ms_id ]] && __ms_y=$__ms_y"t"; }; __ms_off; } 2>/dev/null; [[ $__ms_o ]] && { \exec 2>&"$__ms_o" {__ms_o}>&-; __ms_o=; \. "$__ms_d/trap"; };`;
 
-/** Before a command: descriptors that the last one closed are the terminal again. */
-const REOPEN = String
-  .raw`{ __ms_s=$?; __ms_off; } 2>/dev/null; { : 9>&2; } || \exec 2<>/dev/tty; { : 9>&1; } 2>/dev/null || \exec >/dev/tty; { : 9<&0; } 2>/dev/null || \exec </dev/tty;`;
-
 /** Tells how the last command ended, and keeps what a new shell would need, should this one be lost. */
-const REPORT = String.raw`[[ $__ms_x ]] && __ms_s=$__ms_x; __ms_x=; \unset -f builtin;
+const REPORT = String
+  .raw`__ms_s=$?; __ms_off; [[ $__ms_x ]] && __ms_s=$__ms_x; __ms_x=; \unset -f builtin; [[ -p $__ms_d/report ]] || __ms_lost;
+if [[ $__ms_id ]]; then \builtin printf "\ne %s %s %s\n" "$__ms_id" "$__ms_s" "$__ms_y" >&9 || __ms_lost; fi; __ms_id= __ms_y= __ms_c=;
 [[ ${"$"}{PROMPT_COMMAND-} == "$__ms_loop" ]] || PROMPT_COMMAND=$__ms_loop; [[ -t 255 ]] || \exec 255<>/dev/tty; \builtin jobs;
-if [[ $__ms_id ]]; then \builtin printf "e %s %s %s\n" "$__ms_id" "$__ms_s" "$__ms_y" >|"$__ms_d/report" || __ms_lost; fi; __ms_id= __ms_y= __ms_c=;
 { \builtin export -p; \builtin umask -p; \builtin printf "cd %q\n" "$PWD"; } >|"$__ms_d/state";`;
 
-/** Waits for the next command: an id that stands there twice, and is not the last one once more. */
+/** Waits for the next command: how it is run in two letters, and an id that is not the last one again. */
 const RECEIVE = String
-  .raw`until IFS=" " \builtin read -r __ms_id __ms_k __ms_e <"$__ms_d/kick" && [[ $__ms_id && $__ms_id == "$__ms_e" && $__ms_id != "$__ms_l" ]]; do __ms_id=; [[ -p $__ms_d/kick ]] || __ms_lost; done; __ms_l=$__ms_id;
-IFS= \builtin read -r -d "" __ms_c <"$__ms_d/text"; \builtin printf "s %s %s\n" "$__ms_id" "${"$"}{!-}" >|"$__ms_d/report" || __ms_lost;
-case $__ms_k in *c*) \builtin eval "case x in y) { :$__ms_n$__ms_c$__ms_n$__ms_n} ;; esac" || __ms_k=x;; esac;
+  .raw`until IFS= \builtin read -r __ms_k <"$__ms_d/kick" && __ms_id=${"$"}{__ms_k:2} && [[ $__ms_k == [cu][in]???????? && $__ms_id != "$__ms_l" ]]; do __ms_id=; [[ -p $__ms_d/kick ]] || __ms_lost; done; __ms_l=$__ms_id;
+IFS= \builtin read -r -d "" __ms_c <"$__ms_d/text"; \builtin printf "\ns %s %s\n" "$__ms_id" "${"$"}{!-}" >&9 || __ms_lost;
+case $__ms_k in c*) \builtin eval "case x in y) { :$__ms_n$__ms_c$__ms_n$__ms_n} ;; esac" || __ms_k=x;; esac;
 case $__ms_k in x) __ms_y=x;; *) __ms_z=${"$"}{__ms_p:+"set -$__ms_p; "}; __ms_p=;; esac; :;`;
+
+/** Descriptors that the last command closed are the terminal again. */
+const REOPEN = "[[ -e /dev/fd/0 && -e /dev/fd/1 && -e /dev/fd/2 ]] || __ms_reopen; :;";
 
 /** Parsed, but not executed, as bash -n does: a stray end of a compound command fits nothing here. */
 const RUN = String
-  .raw`case $__ms_k in x) (\exec -a bash "$BASH" -n <<<"$__ms_c"); __ms_status 2;; *n*) \builtin eval "$__ms_z$__ms_c" </dev/null;; *) \builtin eval "$__ms_z$__ms_c";; esac`;
+  .raw`case $__ms_k in x) (\exec -a bash "$BASH" -n <<<"$__ms_c"); __ms_status 2;; ?n*) \builtin eval "$__ms_z$__ms_c" </dev/null;; *) \builtin eval "$__ms_z$__ms_c";; esac`;
 
 /** On one line, so that the lines of a command count from 1. */
 const LOOP =
-  `${ENTER} while ${REOPEN} { ${REPORT} ${RECEIVE} } >/dev/null 2>&1; do if __ms_status "$__ms_s"; then ${RUN}; else ${RUN}; fi; done; { __ms_x=$?; __ms_off; } 2>/dev/null; __ms_abort "$__ms_x"`
+  `${ENTER} while { ${REPORT} ${RECEIVE} } >/dev/null 2>&1 9>|"$__ms_d/report" || __ms_lost; ${REOPEN} do if __ms_status "$__ms_s"; then ${RUN}; else ${RUN}; fi; done; { __ms_x=$?; __ms_off; } 2>/dev/null; __ms_abort "$__ms_x"`
     .replaceAll("\n", " ");
 
 /** The text that bash reads at its start (bash(1), --rcfile). */

@@ -13,8 +13,8 @@ export type Report =
 /** A longer line is none of ours. */
 const LINE_BYTES = 256;
 
-const STARTED = /^s ([0-9a-f]{16}) (\d{0,10})$/;
-const ENDED = /^e ([0-9a-f]{16}) (\d{1,3}) ([a-z]{0,8})$/;
+const STARTED = /^s ([0-9a-f]{8}) (\d{0,10})$/;
+const ENDED = /^e ([0-9a-f]{8}) (\d{1,3}) ([a-z]{0,8})$/;
 
 /** Cuts what comes into reports. */
 export class ReportReader {

@@ -7,7 +7,7 @@ import type { RunResult } from "./outcome.ts";
 import { type Output, OutputRecord } from "./output.ts";
 import { type Exchange, Program } from "./program.ts";
 import type { Room, RoomEnd } from "./room.ts";
-import { killSession, within } from "./stop.ts";
+import { killSession } from "./stop.ts";
 import type { WindowSize } from "./terminal.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -60,8 +60,6 @@ const LATE_LIMIT = { headBytes: 64 * 1024, tailBytes: 64 * 1024 };
 /** The variable by which programs of a session are known, whatever terminal they leave. */
 const MARK = "MINISANDBOX_SESSION";
 
-const SYNC_MS = 5000;
-
 /** Nothing to do, and nothing to print. */
 const NOTHING = new TextEncoder().encode(":");
 
@@ -73,7 +71,7 @@ export class Shell {
   #bash: Bash;
   #late = new OutputRecord(LATE_LIMIT);
   /** The command that runs, if one does. */
-  #command: Command | null = null;
+  #running: { readonly command: Command; readonly result: Promise<RunResult> } | null = null;
   #program: Program | null = null;
   #turn: Promise<unknown> = Promise.resolve();
   #gone: GoneError | null = null;
@@ -109,7 +107,7 @@ export class Shell {
 
   /** How the shell ended; null while it lives. */
   get ended(): RoomEnd | null {
-    return this.#bash.end;
+    return this.#bash.ended;
   }
 
   /**
@@ -135,11 +133,9 @@ export class Shell {
   start(command: string | Bytes, options: ExpectOptions = {}): Promise<Exchange> {
     const text = toText(command);
     return this.#inTurn(() => {
-      const before = this.#takeLate();
       const program = new Program(this.#place(), text);
       this.#program = program;
-      this.#command = program.command;
-      program.follow(this.#finish(program.command, before, program));
+      program.follow(this.#finish(program.command, program));
       return program.expect(options);
     });
   }
@@ -163,19 +159,20 @@ export class Shell {
   }
 
   /**
-   * Interrupts what runs, as Ctrl-C does; what takes no notice is killed. Gives null if nothing ran.
+   * Interrupts what runs, as Ctrl-C does; what takes no notice is killed. Gives null where it was no
+   * interactive program: how a command ended, its own call tells.
    *
    * @throws {GoneError} If the session, or its sandbox, has ended.
    */
   async interrupt(options: InterruptOptions = {}): Promise<Exchange | null> {
     this.#mustBeOpen();
-    const command = this.#command;
-    const program = this.#program;
-    if (command === null) return null;
     const times = { ...DEFAULT_INTERRUPT, ...options };
-    if (program !== null) return await program.interrupt(times);
-    await command.interrupt(times);
-    await within(this.#turn.catch(() => {}), SYNC_MS);
+    if (this.#program !== null) return await this.#program.interrupt(times);
+    if (this.#running !== null) {
+      const { command, result } = this.#running;
+      await command.interrupt(times);
+      await result;
+    }
     return null;
   }
 
@@ -218,14 +215,22 @@ export class Shell {
     const timeoutMs = options.timeoutMs ?? this.#options.commandTimeoutMs ?? null;
     const kind = { isChecked: checkSyntax, hasInput: false };
     const command = new Command(this.#place(), text, { ...rest, timeoutMs, kind });
-    // What came until it was sent, came in the background.
-    const before = this.#takeLate();
-    this.#command = command;
-    return await this.#finish(command, before, null);
+    return await this.#finish(command, null);
   }
 
   /** Waits for a command's end, and sees to it that the session can go on. */
-  async #finish(command: Command, before: Output, program: Program | null): Promise<RunResult> {
+  #finish(command: Command, program: Program | null): Promise<RunResult> {
+    // What came until it was sent, came in the background.
+    const result = this.#awaitEnd(command, this.#takeLate(), program);
+    this.#running = { command, result };
+    return result;
+  }
+
+  async #awaitEnd(
+    command: Command,
+    before: Output,
+    program: Program | null,
+  ): Promise<RunResult> {
     let end: CommandEnd;
     try {
       end = await command.end();
@@ -236,7 +241,7 @@ export class Shell {
       );
       throw this.#gone;
     } finally {
-      this.#command = null;
+      this.#running = null;
       this.#program = null;
     }
     if (this.#gone !== null) throw this.#gone;
@@ -297,7 +302,7 @@ export class Shell {
     this.#bash.onLate = (bytes) => this.#late.push(bytes);
     // A shell that ends while it has nothing to do.
     void this.#bash.died.then((end) => {
-      if (this.#command === null && this.#closing === null) {
+      if (this.#running === null && this.#closing === null) {
         this.#gone ??= this.#room.isAlive ? goneBy(end) : new GoneError(
           "Cannot use the session: the sandbox has ended",
         );

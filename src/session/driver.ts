@@ -69,19 +69,23 @@ if [[ $__ms_id ]]; then \builtin printf "\ne %s %s %s\n" "$__ms_id" "$__ms_s" "$
 [[ ${"$"}{PROMPT_COMMAND-} == "$__ms_loop" ]] || PROMPT_COMMAND=$__ms_loop; [[ -t 255 ]] || \exec 255<>/dev/tty; \builtin jobs;
 { \builtin export -p; \builtin umask -p; \builtin printf "cd %q\n" "$PWD"; } >|"$__ms_d/state";`;
 
-/** Waits for the next command: how it is run in two letters, and an id that is not the last one again. */
+/**
+ * Waits for the next command: how it is run in two letters, and an id that is not the last one again.
+ * It is checked by being parsed within what is never executed: a stray end of a compound command fits
+ * nothing there. If that fails, `bash -n` says why; who knows no fault, lets the command itself tell.
+ */
 const RECEIVE = String
   .raw`until IFS= \builtin read -r __ms_k <"$__ms_d/kick" && __ms_id=${"$"}{__ms_k:2} && [[ $__ms_k == [cu][in]???????? && $__ms_id != "$__ms_l" ]]; do __ms_id=; [[ -p $__ms_d/kick ]] || __ms_lost; done; __ms_l=$__ms_id;
 IFS= \builtin read -r -d "" __ms_c <"$__ms_d/text"; \builtin printf "\ns %s %s\n" "$__ms_id" "${"$"}{!-}" >&9 || __ms_lost;
-case $__ms_k in c*) \builtin eval "case x in y) { :$__ms_n$__ms_c$__ms_n$__ms_n} ;; esac" || __ms_k=x;; esac;
+case $__ms_k in c*) \builtin eval "case x in y) { :$__ms_n$__ms_c$__ms_n$__ms_n} ;; esac" || { __ms_e=$(\exec -a bash "$BASH" -n <<<"$__ms_c" 2>&1); [[ $__ms_e ]] && __ms_k=x; };; esac;
 case $__ms_k in x) __ms_y=x;; *) __ms_z=${"$"}{__ms_p:+"set -$__ms_p; "}; __ms_p=;; esac; :;`;
 
 /** Descriptors that the last command closed are the terminal again. */
 const REOPEN = "[[ -e /dev/fd/0 && -e /dev/fd/1 && -e /dev/fd/2 ]] || __ms_reopen; :;";
 
-/** Parsed, but not executed, as bash -n does: a stray end of a compound command fits nothing here. */
+/** Executed with the last status and flags, unless it is no shell: then what is said stands for it. */
 const RUN = String
-  .raw`case $__ms_k in x) (\exec -a bash "$BASH" -n <<<"$__ms_c"); __ms_status 2;; ?n*) \builtin eval "$__ms_z$__ms_c" </dev/null;; *) \builtin eval "$__ms_z$__ms_c";; esac`;
+  .raw`case $__ms_k in x) \builtin printf "%s\n" "$__ms_e"; __ms_status 2;; ?n*) \builtin eval "$__ms_z$__ms_c" </dev/null;; *) \builtin eval "$__ms_z$__ms_c";; esac`;
 
 /** On one line, so that the lines of a command count from 1. */
 const LOOP =

@@ -225,7 +225,7 @@ export const MAP = { MAP_PRIVATE: 2, MAP_ANONYMOUS: 0x20 } as const;
 /** Requests of `ioctl(2)`. */
 export const IOCTL = {
   TCGETS: 0x5401,
-  TCSETS: 0x5402,
+  TCSETSF: 0x5404,
   TCFLSH: 0x540b,
   TIOCSCTTY: 0x540e,
   TIOCSTI: 0x5412,

@@ -24,7 +24,7 @@ export function setWindowSize(fd: number, rows: number, columns: number): void {
   ioctl(fd, IOCTL.TIOCSWINSZ, size, "TIOCSWINSZ");
 }
 
-/** How a terminal treats what is typed and printed (TCGETS, TCSETS): bits of `TERMIOS`. */
+/** How a terminal treats what is typed and printed (TCGETS, TCSETSF): bits of `TERMIOS`. */
 export interface TerminalMode {
   readonly input: number;
   readonly output: number;
@@ -48,9 +48,9 @@ export class SavedMode {
     this.#changeField(TERMIOS_STRUCT.c_lflag, clear.local, set.local);
   }
 
-  /** Sets a pty's other side to it (TCSETS). @throws {SyscallError} */
+  /** Sets a pty's other side to it, and throws away what can be read there (TCSETSF). @throws {SyscallError} */
   apply(master: number): void {
-    ioctl(master, IOCTL.TCSETS, this.#struct, "TCSETS");
+    ioctl(master, IOCTL.TCSETSF, this.#struct, "TCSETSF");
   }
 
   #changeField(offset: number, clear: number, set: number): void {
@@ -59,7 +59,7 @@ export class SavedMode {
   }
 }
 
-/** Throws away what the other side of a pty has not read yet (TCFLSH). @throws {SyscallError} */
+/** Throws away what is on its way to the other side of a pty (TCFLSH). @throws {SyscallError} */
 export function flushInput(master: number): void {
   ioctlValue(master, IOCTL.TCFLSH, TERMIOS.TCOFLUSH, "TCFLSH, TCOFLUSH");
 }

@@ -70,8 +70,8 @@ export class ChannelEnd {
 
   /** Gives the terminal the mode it had, and throws away what nobody has read from it. */
   resetTerminal(): void {
-    this.#mode.apply(this.#channel.master);
     flushInput(this.#channel.master);
+    this.#mode.apply(this.#channel.master);
   }
 
   /** Writes the text of a command. @throws {SetupError} If there is no room for it. */

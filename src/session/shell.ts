@@ -74,6 +74,7 @@ export class Shell {
   #running: { readonly command: Command; readonly result: Promise<RunResult> } | null = null;
   #program: Program | null = null;
   #turn: Promise<unknown> = Promise.resolve();
+  #turns = 0;
   #gone: GoneError | null = null;
   #closing: Promise<void> | null = null;
   #startup: RunResult | null = null;
@@ -197,16 +198,22 @@ export class Shell {
   }
 
   #inTurn<T>(act: () => Promise<T>): Promise<T> {
-    const result = this.#turn.then(() => {
+    const begin = async () => {
       this.#mustBeOpen();
       if (this.#program !== null) {
         throw new UsageError("Cannot run: an interactive program has the session's terminal", {
           remedy: "Send it what ends it, or interrupt it.",
         });
       }
-      return act();
-    });
-    this.#turn = result.catch(() => {});
+      return await act();
+    };
+    // At once where nothing is before it: whoever interrupts next, means this one.
+    const result = this.#turns === 0 ? begin() : this.#turn.then(begin);
+    this.#turns++;
+    const end = () => {
+      this.#turns--;
+    };
+    this.#turn = result.then(end, end);
     return result;
   }
 

@@ -28,6 +28,8 @@ export interface ShellOptions {
 export interface RunOptions extends CommandOptions {
   /** Whether it is parsed as a whole before any of it is executed. */
   readonly checkSyntax?: boolean;
+  /** Interrupts it, or keeps it from being started. */
+  readonly signal?: AbortSignal;
 }
 
 /** What an interactive program is waited for. */
@@ -106,6 +108,11 @@ export class Shell {
     return this.#startup;
   }
 
+  /** Whether commands can be run. */
+  get isOpen(): boolean {
+    return this.#gone === null;
+  }
+
   /** How the shell ended; null while it lives. */
   get ended(): RoomEnd | null {
     return this.#bash.ended;
@@ -121,7 +128,10 @@ export class Shell {
    */
   run(command: string | Bytes, options: RunOptions = {}): Promise<RunResult> {
     const text = toText(command);
-    return this.#inTurn(() => this.#run(text, options));
+    return this.#inTurn(() => {
+      options.signal?.throwIfAborted();
+      return this.#run(text, options);
+    });
   }
 
   /**
@@ -218,11 +228,17 @@ export class Shell {
   }
 
   async #run(text: Bytes, options: RunOptions): Promise<RunResult> {
-    const { checkSyntax = true, ...rest } = options;
+    const { checkSyntax = true, signal, ...rest } = options;
     const timeoutMs = options.timeoutMs ?? this.#options.commandTimeoutMs ?? null;
     const kind = { isChecked: checkSyntax, hasInput: false };
     const command = new Command(this.#place(), text, { ...rest, timeoutMs, kind });
-    return await this.#finish(command, null);
+    const interrupt = () => void command.interrupt(DEFAULT_INTERRUPT);
+    signal?.addEventListener("abort", interrupt, { once: true });
+    try {
+      return await this.#finish(command, null);
+    } finally {
+      signal?.removeEventListener("abort", interrupt);
+    }
   }
 
   /** Waits for a command's end, and sees to it that the session can go on. */

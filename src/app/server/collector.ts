@@ -42,25 +42,10 @@ export class Collector {
     if (taken < bytes.length) this.#pushTail(bytes.subarray(taken));
   }
 
-  /** Gives what was kept; text is cut between characters. */
+  /** Gives what was kept. */
   collect(withBase64: boolean): Collected {
     const head = this.#head.subarray(0, this.#headLength);
-    const tail = this.#readTail();
-    const totalBytes = this.totalBytes;
-    if (head.length + tail.length === totalBytes) {
-      const all = new Uint8Array(totalBytes);
-      all.set(head);
-      all.set(tail, head.length);
-      return { ...toText(all, withBase64), totalBytes, omittedBytes: 0 };
-    }
-    const first = head.subarray(0, head.length - incompleteTail(head));
-    const last = tail.subarray(incompleteHead(tail));
-    return {
-      ...toText(first, withBase64),
-      totalBytes,
-      omittedBytes: totalBytes - first.length - last.length,
-      tail: toText(last, withBase64),
-    };
+    return toCollected({ head, tail: this.#readTail(), totalBytes: this.totalBytes }, withBase64);
   }
 
   #pushHead(bytes: Uint8Array): void {
@@ -98,4 +83,29 @@ export class Collector {
     tail.set(ring.subarray(0, at), ring.length - at);
     return tail;
   }
+}
+
+/** Puts a head and a tail together where nothing lies between; else text is cut between characters. */
+export function toCollected(
+  { head, tail, totalBytes }: {
+    readonly head: Uint8Array;
+    readonly tail: Uint8Array;
+    readonly totalBytes: number;
+  },
+  withBase64: boolean,
+): Collected {
+  if (head.length + tail.length === totalBytes) {
+    const all = new Uint8Array(totalBytes);
+    all.set(head);
+    all.set(tail, head.length);
+    return { ...toText(all, withBase64), totalBytes, omittedBytes: 0 };
+  }
+  const first = head.subarray(0, head.length - incompleteTail(head));
+  const last = tail.subarray(incompleteHead(tail));
+  return {
+    ...toText(first, withBase64),
+    totalBytes,
+    omittedBytes: totalBytes - first.length - last.length,
+    tail: toText(last, withBase64),
+  };
 }

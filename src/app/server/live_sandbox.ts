@@ -1,6 +1,7 @@
 /** One sandbox of a server: its programs, how long it may live, and its end. */
 import { GoneError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/mod.ts";
+import type { Shell } from "../../session/mod.ts";
 import type { Phases } from "../outcome.ts";
 import type { Place, Prepared } from "../prepare.ts";
 import type { SandboxSpec } from "../spec.ts";
@@ -40,6 +41,10 @@ export class LiveSandbox {
   readonly created = new Date();
   /** Its programs that were started and not forgotten, by their ids. */
   readonly processes = new Map<string, StartedProcess>();
+  /** Its sessions by their names; one that has ended stays until it is closed or made anew. */
+  readonly sessions = new Map<string, Shell>();
+  /** The names of sessions that are being opened. */
+  readonly opening = new Set<string>();
   /** Resolves when nothing of it is left, with why. */
   readonly ended: Promise<CloseReason>;
   readonly #onEnd: (reason: CloseReason) => void;
@@ -110,6 +115,7 @@ export class LiveSandbox {
   async #end(): Promise<void> {
     const { sandbox, place, prepared } = this.parts;
     await sandbox.close();
+    await Promise.all([...this.sessions.values()].map((session) => session.close()));
     await place[Symbol.asyncDispose]();
     prepared[Symbol.dispose]();
   }

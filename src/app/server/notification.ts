@@ -24,6 +24,21 @@ export const NOTIFICATIONS: Readonly<Record<string, Notification>> = {
       base64: z.optional(z.string()),
     }),
   },
+  "session.output": {
+    summary:
+      "What a command of session.run with stream has printed; offset counts the bytes of the " +
+      "command that came before. A reader that is slow misses some: see offset.",
+    from: "server",
+    params: z.strictObject({
+      sandbox: z.string(),
+      session: z.string(),
+      token: z.union([z.string(), z.int()]),
+      offset: byteCount,
+      text: z.string(),
+      lossy: z.boolean(),
+      base64: z.optional(z.string()),
+    }),
+  },
   "$/progress": {
     summary: "How far a call is that was given a progressToken: here, the unpacking of a layer.",
     from: "server",

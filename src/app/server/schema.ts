@@ -1,5 +1,6 @@
 /** Schemas that many methods share. */
 import * as z from "zod/mini";
+import type { Keep } from "./collector.ts";
 
 /** Says what a field means, for the reference. */
 export function field<T extends z.ZodMiniType>(meaning: string, schema: T): T {
@@ -40,7 +41,13 @@ export const keep = z.strictObject({
 });
 
 /** How much of an output is kept if nothing is said. */
-export const DEFAULT_KEEP = { headBytes: 2 ** 20, tailBytes: 2 ** 20 } as const;
+const DEFAULT_KEEP: Keep = { headBytes: 2 ** 20, tailBytes: 2 ** 20 };
+
+/** Completes what was said by what is kept if nothing is said. */
+export function toKeep(wish: z.infer<typeof keep> = {}): Keep {
+  const { headBytes = DEFAULT_KEEP.headBytes, tailBytes = DEFAULT_KEEP.tailBytes } = wish;
+  return { headBytes, tailBytes };
+}
 
 /** A terminal's size. */
 export const terminal = z.strictObject({
@@ -65,6 +72,28 @@ export const outcome = z.strictObject({
   signal: z.nullable(z.string()),
   reached: z.readonly(z.array(z.string())),
 });
+
+/** How a command of a session ended. */
+export const sessionOutcome = z.strictObject({
+  kind: z.enum([
+    "exited",
+    "signaled",
+    "timedOut",
+    "noOutput",
+    "outputLimit",
+    "interrupted",
+    "syntaxError",
+  ]),
+  code: z.nullable(z.int()),
+  signal: z.nullable(z.string()),
+  message: field("of a syntax error, in bash's words", z.nullable(z.string())),
+});
+
+/** Whether bytes are given twice. */
+export const base64Wish = field(
+  "whether to give bytes as base64 too [false]",
+  z.optional(z.boolean()),
+);
 
 /** A name to its value. */
 export const strings = z.record(z.string(), z.string());

@@ -3,6 +3,7 @@ import type { Method } from "../method.ts";
 import { processMethods } from "./process.ts";
 import { sandboxMethods } from "./sandbox.ts";
 import { serverMethods } from "./server.ts";
+import { sessionMethods } from "./session.ts";
 import { storeMethods } from "./store.ts";
 
 /** Every method. */
@@ -10,5 +11,6 @@ export const METHODS: Readonly<Record<string, Method>> = {
   ...serverMethods,
   ...sandboxMethods,
   ...processMethods,
+  ...sessionMethods,
   ...storeMethods,
 };

@@ -7,16 +7,17 @@ import type { LiveSandbox } from "../live_sandbox.ts";
 import { method, type Site } from "../method.ts";
 import { programFields, programOf } from "../program_wish.ts";
 import {
+  base64Wish,
   byteCount,
   bytesWish,
   collected,
-  DEFAULT_KEEP,
   field,
   keep,
   milliseconds,
   outcome,
   sandboxId,
   terminal,
+  toKeep,
 } from "../schema.ts";
 import type { ProcessEnd } from "../live_process.ts";
 import { StartedProcess, type Stream } from "../started_process.ts";
@@ -43,8 +44,6 @@ const startFields = {
   ),
 };
 
-const base64 = field("whether to give bytes as base64 too [false]", z.optional(z.boolean()));
-
 const startParams = z.strictObject(startFields);
 
 const ended = {
@@ -59,7 +58,7 @@ const ended = {
 const run = method({
   summary: "Runs a program to its end. At a deadline, it and all that it started are ended, and " +
     "what it had printed is told.",
-  params: z.strictObject({ ...startFields, base64 }),
+  params: z.strictObject({ ...startFields, base64: base64Wish }),
   result: z.strictObject(ended),
   example: {
     params: { sandbox: "sb-5f1c09aa-1", command: "echo hi; exit 3", timeoutMs: 60000 },
@@ -106,7 +105,7 @@ const start = method({
       "send about so much, and more only after process.credit [no bound]",
       z.optional(byteCount),
     ),
-    base64,
+    base64: base64Wish,
   }),
   result: z.strictObject({ process: processId }),
   example: {
@@ -204,7 +203,7 @@ const wait = method({
   params: z.strictObject({
     process: processId,
     timeoutMs: field("how long to wait [until it ends]", z.optional(milliseconds)),
-    base64,
+    base64: base64Wish,
   }),
   result: z.strictObject({
     ended: z.nullable(z.strictObject({
@@ -284,10 +283,7 @@ async function begin(
     timeoutMs,
     noOutputMs,
     maxOutputBytes: maxOutputBytes === undefined ? spec.limits.outputBytes : maxOutputBytes,
-    keep: {
-      headBytes: params.keep?.headBytes ?? DEFAULT_KEEP.headBytes,
-      tailBytes: params.keep?.tailBytes ?? DEFAULT_KEEP.tailBytes,
-    },
+    keep: toKeep(params.keep),
     stream,
   });
   sandbox.processes.set(id, started);

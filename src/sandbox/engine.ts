@@ -186,7 +186,9 @@ export class Engine implements Disposable {
       const running = this.#run(planSandbox(layout, planFacts(this.host, cgroup)), {
         fds: { "pair-net": pair.net, keep: keep ?? this.#fds["null"]! },
       });
-      return new Sandbox(this, { pair, layout, cgroup }, running.output("pid"));
+      const sandbox = new Sandbox(this, { user: pair.user, layout, cgroup }, running.output("pid"));
+      closeQuietly(pair.net); // from here on init keeps it
+      return sandbox;
     } catch (error) {
       pair[Symbol.dispose]();
       void cgroup?.remove();

@@ -23,7 +23,7 @@ import { GoneError, SetupError } from "../errors.ts";
 import { carryOut, type Running, toSetupError } from "./carry_out.ts";
 import { commandError } from "./command_error.ts";
 import type { Cgroup, Usage } from "./cgroup/group.ts";
-import type { Engine, Pair } from "./engine.ts";
+import type { Engine } from "./engine.ts";
 import { processFacts } from "./facts.ts";
 import type { Layout } from "./layout.ts";
 import { standingOf } from "./identity.ts";
@@ -72,28 +72,26 @@ export class Sandbox {
   /** The host's id of its init. */
   readonly initPid: number;
   readonly #engine: Engine;
-  readonly #pair: Pair;
+  /** The user namespace of its programs. */
+  readonly #user: number;
   readonly #layout: Layout;
   readonly #cgroup: Cgroup | null;
   readonly #init: number;
-  /** The program that executes others: its own, since a user's programs could change its mode. */
-  readonly #exec: number;
   readonly #trees = new Trees(() => this.openProcessTable());
   #ended: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(
     engine: Engine,
-    made: { readonly pair: Pair; readonly layout: Layout; readonly cgroup: Cgroup | null },
+    made: { readonly user: number; readonly layout: Layout; readonly cgroup: Cgroup | null },
     initPid: number,
   ) {
     this.#engine = engine;
-    this.#pair = made.pair;
+    this.#user = made.user;
     this.#layout = made.layout;
     this.#cgroup = made.cgroup;
     this.initPid = initPid;
     this.#init = pidfdOpen(initPid);
-    this.#exec = liftFd(openProgram("exec"));
   }
 
   /**
@@ -114,12 +112,15 @@ export class Sandbox {
     using memory = new Memory(sizeOf(program));
     const { reader, writer } = pipe(O.O_CLOEXEC);
     const executed = liftFd(writer);
+    let exec = -1;
     try {
       let running: Running;
       try {
-        running = this.#carryOut(plan, memory, { ...stdio, exec: this.#exec, executed });
+        // It executes the program: one for each, since a user's programs could change its mode.
+        exec = liftFd(openProgram("exec"));
+        running = this.#carryOut(plan, memory, { ...stdio, exec, executed });
       } finally {
-        closeQuietly(executed, ...Object.values(stdio));
+        closeQuietly(executed, exec, ...Object.values(stdio));
       }
       return await this.#finishStart(program, running, reader);
     } finally {
@@ -287,8 +288,7 @@ export class Sandbox {
     for (const process of [...this.#trees.roots]) await process.wait();
     await this.ended;
     wait(this.initPid);
-    closeQuietly(this.#init, this.#exec);
-    this.#pair[Symbol.dispose]();
+    closeQuietly(this.#init, this.#user);
     await this.#cgroup?.remove();
   }
 
@@ -298,7 +298,7 @@ export class Sandbox {
     fds: Readonly<Record<string, number>>,
     flags = 0,
   ): Running {
-    const all = { ...this.#engine.fds, "pair-user": this.#pair.user, init: this.#init, ...fds };
+    const all = { ...this.#engine.fds, "pair-user": this.#user, init: this.#init, ...fds };
     const running = carryOut(plan, { memory, flags, fds: all });
     wait(running.child.pid);
     closeQuietly(running.child.pidfd);

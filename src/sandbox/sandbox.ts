@@ -362,11 +362,12 @@ function liftFd(fd: number): number {
   return lifted;
 }
 
+const answerBytes = new Uint8Array(64 * 1024);
+
 /** Reads what each attempt to execute answered, in order; nothing if one succeeded. */
 function readAnswers(executed: number): number[] {
-  const buffer = new Uint8Array(64 * 1024);
-  const count = read(executed, buffer);
-  const view = new DataView(buffer.buffer);
+  const count = read(executed, answerBytes);
+  const view = new DataView(answerBytes.buffer);
   return Array.from({ length: count >> 3 }, (_, i) => Number(view.getBigInt64(8 * i, true)))
     .reverse();
 }

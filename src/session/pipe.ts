@@ -11,14 +11,18 @@ import {
   O,
   openAt,
   pipe,
-  read,
   readable,
+  readNow,
   writable,
-  write,
+  writeNow,
 } from "../../ffi/mod.ts";
 
 /** A pipe holds this much at most, and one read takes it. */
 const CHUNK_BYTES = 64 * 1024;
+
+/** Buffers that nobody uses: who waits for data has none. */
+const spare: Uint8Array<ArrayBuffer>[] = [];
+const SPARE_BUFFERS = 16;
 
 /** The end that we read, of a pipe or a pty; it is closed at the end of the data. */
 export class PipeReader {
@@ -49,7 +53,6 @@ export class PipeReader {
   }
 
   async *#readUntil(ended: Promise<unknown> | null): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-    const buffer = new Uint8Array(CHUNK_BYTES);
     let isOver = false;
     const finish = () => {
       isOver = true;
@@ -58,10 +61,18 @@ export class PipeReader {
     ended?.then(finish, finish);
     while (this.#isOpen) {
       const isLast = isOver;
-      const count = this.#readSome(buffer);
-      if (count === 0 || (count < 0 && isLast)) return;
-      if (count > 0) yield buffer.subarray(0, count);
-      else if (!isOver) await readable(this.#fd);
+      const buffer = spare.pop() ?? new Uint8Array(CHUNK_BYTES);
+      try {
+        const count = this.#readSome(buffer);
+        if (count === 0 || (count < 0 && isLast)) return;
+        if (count > 0) {
+          yield buffer.subarray(0, count);
+          continue;
+        }
+      } finally {
+        if (spare.length < SPARE_BUFFERS) spare.push(buffer);
+      }
+      if (!isOver) await readable(this.#fd);
     }
   }
 
@@ -81,9 +92,8 @@ export class PipeReader {
   /** 0 at the end, -1 if there is nothing yet. */
   #readSome(buffer: Uint8Array<ArrayBuffer>): number {
     try {
-      return read(this.#fd, buffer);
+      return readNow(this.#fd, buffer);
     } catch (error) {
-      if (isErrno(error, "EAGAIN")) return -1;
       // The other side of a pty has been closed, or a peer is gone.
       if (isErrno(error, "EIO", "ECONNRESET")) return 0;
       throw error;
@@ -114,11 +124,12 @@ export class PipeWriter {
     let rest = bytes;
     while (this.#isOpen && rest.length > 0) {
       try {
-        rest = rest.subarray(write(this.#fd, rest));
+        const count = writeNow(this.#fd, rest);
+        if (count < 0) await writable(this.#fd);
+        else rest = rest.subarray(count);
       } catch (error) {
         if (isErrno(error, "EPIPE", "EIO", "ECONNRESET")) return false;
-        if (!isErrno(error, "EAGAIN")) throw error;
-        await writable(this.#fd);
+        throw error;
       }
     }
     return this.#isOpen;

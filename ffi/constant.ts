@@ -122,6 +122,9 @@ export const PR = {
   PR_SET_NO_NEW_PRIVS: 38,
 } as const;
 
+/** Operations of `keyctl(2)`. */
+export const KEYCTL = { KEYCTL_JOIN_SESSION_KEYRING: 1 } as const;
+
 /** Modes of `seccomp(2)`. */
 export const SECCOMP = { SECCOMP_MODE_FILTER: 2 } as const;
 
@@ -136,6 +139,7 @@ export const CAP = {
   CAP_SETUID: 7,
   CAP_SETPCAP: 8,
   CAP_NET_BIND_SERVICE: 10,
+  CAP_NET_ADMIN: 12,
   CAP_NET_RAW: 13,
   CAP_SYS_CHROOT: 18,
   CAP_SYS_PTRACE: 19,

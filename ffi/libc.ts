@@ -134,6 +134,8 @@ const rows = {
     parameters: ["i64", "i64", "buffer", "i64", "u64", "buffer"],
     result: "i64",
   },
+  // long syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, const char *name);
+  keyctl_join: { name: "syscall", parameters: ["i64", "i64", "buffer"], result: "i64" },
   // long syscall(SYS_pidfd_open, pid_t pid, unsigned int flags);
   pidfd_open: { name: "syscall", parameters: ["i64", "i64", "u64"], result: "i64" },
   // long syscall(SYS_pidfd_send_signal, int pidfd, int sig, siginfo_t *info, unsigned int flags);

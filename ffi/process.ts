@@ -1,5 +1,5 @@
 /** Wrappers of the calls on processes, signals and limits, one call each. */
-import { MFD, PR, W } from "./constant.ts";
+import { KEYCTL, MFD, PR, W } from "./constant.ts";
 import { check, isErrno, retry } from "./errno.ts";
 import { RUSAGE } from "./layout.ts";
 import { libc } from "./libc.ts";
@@ -76,6 +76,14 @@ export function prctl(option: number, argument: number): void {
   check(
     libc.prctl(option, BigInt(argument), 0n, 0n, 0n),
     () => `prctl(${flagNames(PR, option)}, ${argument})`,
+  );
+}
+
+/** Wraps `keyctl(2)`: puts this thread into a new session keyring. @throws {SyscallError} If refused. */
+export function joinSessionKeyring(): void {
+  check(
+    libc.keyctl_join(BigInt(NR.keyctl), BigInt(KEYCTL.KEYCTL_JOIN_SESSION_KEYRING), null),
+    () => "keyctl(KEYCTL_JOIN_SESSION_KEYRING, NULL)",
   );
 }
 

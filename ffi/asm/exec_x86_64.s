@@ -3,9 +3,9 @@
 # Once it is executed, nothing of ours is left in the process: neither our memory, nor our file as
 # /proc/self/exe, which a script whose interpreter has that name would otherwise run (CVE-2019-5736).
 #
-# Arguments: its name, the paths to try, an empty one, and then those of the program. Descriptor 3 is a
-# pipe: it is closed when the program is executed; if no path can be, what each attempt answered comes
-# first, as 64 bits, the last one first.
+# Arguments: five characters for /proc/self/oom_score_adj, the paths to try, an empty one, and then
+# those of the program. Descriptor 3 is a pipe: it is closed when the program is executed; if no path
+# can be, what each attempt answered comes first, as 64 bits, the last one first.
 .intel_syntax noprefix
 .equ BASE, 0x400000
 ehdr:
@@ -34,6 +34,18 @@ start:
   pop rax
   syscall
   mov rbx, rsp
+  mov edi, BASE + (file - ehdr)
+  mov esi, 0x80001          # O_WRONLY|O_CLOEXEC
+  push 2                    # open
+  pop rax
+  syscall
+  mov edi, eax              # what is refused here is left
+  mov rsi, [rbx+8]
+  push 5
+  pop rdx
+  push 1                    # write
+  pop rax
+  syscall
   mov rax, [rbx]            # how many arguments
   lea r13, [rbx+8*rax+16]   # the variables
   lea r12, [rbx+16]         # the first path
@@ -67,4 +79,6 @@ failed:
   mov edi, 127
   mov eax, 231              # exit_group
   syscall
+file:
+  .asciz "/proc/self/oom_score_adj"
 end:

@@ -8,6 +8,7 @@ import {
   type Lower,
   MAX_LOWERS,
   type Part,
+  readDocker,
 } from "../sandbox/mod.ts";
 import type { Layer } from "../store/mod.ts";
 import type { Base } from "./base.ts";
@@ -73,7 +74,10 @@ export function makeUpper(dir: string, parts: readonly Part[], identity: Identit
   const type = fileSystemOf(dir);
   if (refused.includes(type)) {
     throw new HostError(`Cannot keep what the sandbox writes in "${dir}": it lies on ${type}`, {
-      remedy: "Give --upper-dir DIR on a local disk, or --upper tmpfs.",
+      remedy: readDocker() === null || type !== "overlay"
+        ? "Give --upper-dir DIR on a local disk, or --upper tmpfs."
+        : "Keep the store on a volume: docker run -v minisandbox:/var/lib/minisandbox …; or give " +
+          "--upper-dir DIR on one, or --upper tmpfs.",
     });
   }
   own(dir, identity);

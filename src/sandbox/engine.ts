@@ -5,6 +5,7 @@ import {
   closeQuietly,
   describeErrno,
   isErrno,
+  joinSessionKeyring,
   kill,
   Memory,
   O,
@@ -26,13 +27,16 @@ import { Cgroup } from "./cgroup/group.ts";
 import type { Controller } from "./cgroup/hierarchy.ts";
 import { CgroupParent } from "./cgroup/parent.ts";
 import { neededControllers } from "./cgroup/setting.ts";
+import { dockerRemedy, readDocker } from "./docker.ts";
 import {
   MAX_LOWERS,
+  PIVOT,
   planHolder,
   planIdMaps,
   planNamespaces,
   planPair,
-  USUAL_LOWERS,
+  type Template,
+  USUAL_TEMPLATE,
 } from "./holder_plan.ts";
 import { type Host, raiseOpenFiles } from "./host.ts";
 import { nestedExtents, type Standing, standingOf, toMapText } from "./identity.ts";
@@ -74,8 +78,7 @@ export class Engine implements Disposable {
   #fds: Record<string, number> = {};
   readonly #pairs: Pair[] = [];
   #ready = -1;
-  /** How many lowers the template has room for. */
-  #lowers = 0;
+  #template = USUAL_TEMPLATE;
   #cgroups: CgroupParent | undefined;
   #pairCount = 0;
   /** Trees that were asked about, by their paths. */
@@ -109,6 +112,7 @@ export class Engine implements Disposable {
     // A parent may have left us to ignore it, and nothing that we wait for would wait for us.
     if (this.host.ignoredSignals.includes(SIGNAL.SIGCHLD)) resetSignal(SIGNAL.SIGCHLD);
     prctl(PR.PR_SET_DUMPABLE, 0);
+    leaveKeyring();
     fds["init"] = openProgram("init");
     fds["null"] = openAt(CWD, "/dev/null", O.O_RDWR | O.O_CLOEXEC);
     // A pair of sockets and not a pipe: what init reads cannot be opened for writing from inside.
@@ -120,21 +124,29 @@ export class Engine implements Disposable {
     this.#ready = ready.reader;
 
     this.#startHolder();
-    this.#makeTemplate(USUAL_LOWERS);
+    this.#makeTemplate(USUAL_TEMPLATE);
   }
 
-  /** Prepares the mount namespaces that sandboxes of so many lowers come from. */
-  #makeTemplate(lowers: number): void {
-    const namespaces = this.#run(planNamespaces(this.#standing, lowers), {
-      flags: CLONE.CLONE_FILES,
-    });
+  /** Prepares the mount namespaces that sandboxes come from. */
+  #makeTemplate(wanted: Template): void {
+    const means = { flags: CLONE.CLONE_FILES };
+    let template = wanted;
+    let namespaces: Running;
+    try {
+      namespaces = this.#run(planNamespaces(this.#standing, template), means);
+    } catch (error) {
+      const isPivot = error instanceof SetupError && error.step === PIVOT;
+      if (!isPivot || !isErrno(error.cause, "EPERM")) throw error;
+      template = { ...wanted, pivots: false };
+      namespaces = this.#run(planNamespaces(this.#standing, template), means);
+    }
     wait(namespaces.output("pid"));
     for (const name of ["host-mounts", "template"]) {
       const before = this.#fds[name];
       if (before !== undefined) closeQuietly(before);
       this.#fds[name] = namespaces.output(name);
     }
-    this.#lowers = lowers;
+    this.#template = template;
   }
 
   #startHolder(): void {
@@ -143,7 +155,7 @@ export class Engine implements Disposable {
       const user = this.#standing.hasUserNamespace ? CLONE.CLONE_NEWUSER : 0;
       holder = this.#launch(planHolder(), { flags: user | CLONE.CLONE_NEWPID });
     } catch (error) {
-      throw noUserNamespace(error);
+      throw noNamespaces(error);
     }
     this.#holderPid = holder.child.pid;
     this.#fds["holder"] = holder.child.pidfd;
@@ -179,7 +191,9 @@ export class Engine implements Disposable {
     keep: number | null,
   ): Sandbox {
     const lowers = layout.parts.reduce((sum, part) => sum + part.lowers.length, 0);
-    if (lowers > this.#lowers) this.#makeTemplate(MAX_LOWERS);
+    if (lowers > this.#template.lowers) {
+      this.#makeTemplate({ ...this.#template, lowers: MAX_LOWERS });
+    }
     const cgroup = this.#makeCgroup(layout.limits);
     const pair = this.#takePair(user, layout);
     try {
@@ -345,13 +359,27 @@ function reapQuietly(pid: number): void {
   }
 }
 
-function noUserNamespace(error: unknown): unknown {
+/**
+ * Programs inherit our keyring, so it is not to be our caller's: one for all, as a user may have few.
+ * Where he has too many, or a filter refuses it, theirs refuses them each call that takes keys.
+ */
+function leaveKeyring(): void {
+  try {
+    joinSessionKeyring();
+  } catch (error) {
+    if (!isErrno(error, "EDQUOT", "EPERM", "EACCES", "ENOSYS")) throw error;
+  }
+}
+
+function noNamespaces(error: unknown): unknown {
   if (!(error instanceof SyscallError)) return error;
+  const docker = isErrno(error, "EPERM", "ENOSYS", "EACCES") ? readDocker() : null;
   return new HostError(`Cannot make a user namespace: ${describeErrno(error.errno)}`, {
     cause: error,
-    remedy: "Allow them: sysctl user.max_user_namespaces (not 0), on Debian " +
-      "kernel.unprivileged_userns_clone=1, on Ubuntu " +
-      "kernel.apparmor_restrict_unprivileged_userns=0, in Docker --security-opt " +
-      "seccomp=unconfined; see minisandbox doctor.",
+    remedy: docker !== null
+      ? dockerRemedy(docker)
+      : "Allow them: sysctl user.max_user_namespaces (not 0), on Debian " +
+        "kernel.unprivileged_userns_clone=1, on Ubuntu " +
+        "kernel.apparmor_restrict_unprivileged_userns=0; see minisandbox doctor.",
   });
 }

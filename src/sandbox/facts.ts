@@ -10,7 +10,7 @@ import type { PlanFacts } from "./sandbox_plan.ts";
 /** Gives what plans of sandboxes depend on. */
 export function planFacts(host: Host, cgroup: Cgroup | null): PlanFacts {
   return {
-    isRoot: host.identity.kind === "root" || host.identity.kind === "none",
+    opensOutside: host.mountsOutside,
     standing: standingOf(host.identity),
     lastCapability: host.lastCapability,
     hidden: host.hidden,
@@ -18,6 +18,9 @@ export function planFacts(host: Host, cgroup: Cgroup | null): PlanFacts {
     joinFiles: cgroup?.joinFiles ?? [],
   };
 }
+
+/** By so much programs are likelier than we are to be ended when the host runs out of memory. */
+const OOM_STEP = 100;
 
 /** Gives what plans of a program depend on. */
 export function processFacts(
@@ -27,7 +30,7 @@ export function processFacts(
   cgroup: Cgroup | null,
 ): ProcessFacts {
   const { pids, openFiles: files, fileBytes, cpuTimeMs } = limits;
-  const { identity, lastCapability, openFiles, coreLimit, ignoredSignals } = host;
+  const { identity, lastCapability, openFiles, coreLimit, oomScore, ignoredSignals } = host;
   return {
     mapsRoot: identity.kind !== "single" || (program.uid === 0 && program.gid === 0),
     standing: standingOf(identity),
@@ -36,6 +39,7 @@ export function processFacts(
     openFiles,
     coreLimit,
     ignoredSignals,
+    oomScore: Math.min(oomScore + OOM_STEP, 1000),
     joinFiles: cgroup?.joinFiles ?? [],
     limits: {
       processes: cgroup?.countsPids ? null : pids,

@@ -19,8 +19,19 @@ import { bytes, fd, flags, mode, output, type Plan, type Step, step } from "./st
 /** How many layers a sandbox may have, its base included: images have up to 127. */
 export const MAX_LOWERS = 128;
 
-/** So many are made unless a sandbox has more. */
-export const USUAL_LOWERS = 16;
+/** How the template is made. */
+export interface Template {
+  /** For how many lowers it has room. */
+  readonly lowers: number;
+  /** Whether the host's mounts are left for good: Docker's filter refuses pivot_root(2) to all. */
+  readonly pivots: boolean;
+}
+
+/** Unless a sandbox has more lowers. */
+export const USUAL_TEMPLATE: Template = { lowers: 16, pivots: true };
+
+/** The name of the step that Docker's filter refuses. */
+export const PIVOT = "make it the root";
 
 /** The device nodes that exist in a sandbox. */
 const DEVICES = ["null", "zero", "full", "random", "urandom", "tty"];
@@ -49,7 +60,10 @@ export function planHolder(): Plan {
  * mounts in which the holder may open trees, and `template`, whose root is a small read-only tmpfs
  * with a /dev, a /proc of nobody, and empty mount points.
  */
-export function planNamespaces(standing: Standing, lowers = USUAL_LOWERS): Plan {
+export function planNamespaces(
+  standing: Standing,
+  { lowers, pivots }: Template = USUAL_TEMPLATE,
+): Plan {
   return [
     step("enter the holder's namespaces", "setns", [
       fd("holder"),
@@ -74,7 +88,7 @@ export function planNamespaces(standing: Standing, lowers = USUAL_LOWERS): Plan 
       null,
     ]),
     cloneInside("enter the holder's pid namespace", CLONE.CLONE_VFORK, CLONE.CLONE_FILES),
-    ...makeTemplate(lowers),
+    ...makeTemplate(lowers, pivots),
     openOwnNamespace("/t/proc", "mnt", "template"),
   ];
 }
@@ -83,7 +97,7 @@ function userNamespace({ hasUserNamespace }: Standing): number[] {
   return hasUserNamespace ? [CLONE.CLONE_NEWUSER] : [];
 }
 
-function makeTemplate(lowers: number): Plan {
+function makeTemplate(lowers: number, pivots: boolean): Plan {
   const scratch = "/tmp"; // any directory: the tmpfs over it becomes the root
   return [
     mountTmpfs("the template's root", scratch, "mode=755,size=4m"),
@@ -104,9 +118,23 @@ function makeTemplate(lowers: number): Plan {
     ]),
     bind("t/proc/sys", "t/sys"),
     makeReadOnly("t/sys", MS.MS_NODEV, MS.MS_NOEXEC),
-    step("make it the root", "pivot_root", [".", "."]),
-    step("detach the host's mounts", "umount2", [".", flags(MNT, MNT.MNT_DETACH)]),
+    ...(pivots ? pivotRoot() : moveRoot()),
     makeReadOnly("/", MS.MS_NODEV),
+  ];
+}
+
+function pivotRoot(): Step[] {
+  return [
+    step(PIVOT, "pivot_root", [".", "."]),
+    step("detach the host's mounts", "umount2", [".", flags(MNT, MNT.MNT_DETACH)]),
+  ];
+}
+
+/** The host's mounts stay, out of reach below: only who holds the namespace could uncover them. */
+function moveRoot(): Step[] {
+  return [
+    step("move it over the root", "mount", [".", "/", null, flags(MS, MS.MS_MOVE), null]),
+    step("change to it", "chroot", ["."]),
   ];
 }
 

@@ -1,5 +1,5 @@
 /** What this host is and can do, as far as plans depend on it. */
-import { getrlimit, RLIMIT, setrlimit } from "../../ffi/mod.ts";
+import { CAP, getrlimit, RLIMIT, setrlimit } from "../../ffi/mod.ts";
 import { HostError } from "../errors.ts";
 import { chooseIdentity, type Identity, type IdentityFacts, NO_IDENTITY } from "./identity.ts";
 import type { HiddenPath } from "./sandbox_plan.ts";
@@ -9,9 +9,13 @@ export interface Host {
   readonly uid: number;
   readonly gid: number;
   readonly identity: Identity;
+  /** Whether we may mount outside of the holder: root may, where no container keeps him from it. */
+  readonly mountsOutside: boolean;
   readonly lastCapability: number;
   readonly hidden: readonly HiddenPath[];
   readonly coreLimit: 0 | 1;
+  /** How likely we are ended when the host runs out of memory: -1000 to 1000 (proc(5)). */
+  readonly oomScore: number;
   /** Signals that this process ignores, as its parent may have left them to it. */
   readonly ignoredSignals: readonly number[];
   /** The limits of open files that we were started with: programs get them back. */
@@ -40,25 +44,40 @@ const USUAL_WISH: HostWish = { usesUserNamespace: true };
  */
 export function probeHost({ usesUserNamespace }: HostWish = USUAL_WISH): Host {
   const facts = readIdentityFacts();
+  const status = readProc("self/status");
+  const identity = usesUserNamespace ? chooseIdentity(facts) : withoutUserNamespace(facts, status);
   return {
     uid: facts.uid,
     gid: facts.gid,
-    identity: usesUserNamespace ? chooseIdentity(facts) : withoutUserNamespace(facts),
+    identity,
+    mountsOutside: (identity.kind === "root" || identity.kind === "none") &&
+      hasCapability(status, CAP.CAP_SYS_ADMIN),
     lastCapability: Number(readProc("sys/kernel/cap_last_cap", "40")),
     hidden: HIDDEN.flatMap((name) => {
       const info = stat(`/proc/${name}`);
       return info === null ? [] : [{ name, isDirectory: info.isDirectory }];
     }),
     coreLimit: readProc("sys/kernel/core_pattern", "|").startsWith("|") ? 1 : 0,
-    ignoredSignals: parseIgnoredSignals(readProc("self/status")),
+    oomScore: Number(readProc("self/oom_score_adj", "0")),
+    ignoredSignals: parseIgnoredSignals(status),
     openFiles: openFileLimits(),
   };
 }
 
-function withoutUserNamespace({ uid }: IdentityFacts): Identity {
-  if (uid === 0) return NO_IDENTITY;
-  throw new HostError(`Cannot go without user namespaces: user ${uid} is not root`, {
-    remedy: "Leave --userns away, or start minisandbox as root.",
+/** To make namespaces, to bring loopback up, and to keep programs from tracing init. */
+const NEEDED_OF_ROOT = ["CAP_SYS_ADMIN", "CAP_NET_ADMIN", "CAP_SYS_PTRACE"] as const;
+
+function withoutUserNamespace({ uid }: IdentityFacts, status: string): Identity {
+  if (uid !== 0) {
+    throw new HostError(`Cannot go without user namespaces: user ${uid} is not root`, {
+      remedy: "Leave --userns away, or start minisandbox as root.",
+    });
+  }
+  const missing = NEEDED_OF_ROOT.filter((name) => !hasCapability(status, CAP[name]));
+  if (missing.length === 0) return NO_IDENTITY;
+  const options = missing.map((name) => `--cap-add ${name.slice("CAP_".length)}`).join(" ");
+  throw new HostError(`Cannot go without user namespaces: root lacks ${missing.join(", ")}`, {
+    remedy: `Leave --userns away, or give them, in Docker by: docker run ${options} ….`,
   });
 }
 
@@ -96,6 +115,12 @@ export function parseIgnoredSignals(status: string): number[] {
   return Array.from({ length: 64 }, (_, i) => i + 1).filter((signal) =>
     (mask >> BigInt(signal - 1) & 1n) === 1n
   );
+}
+
+/** Reads the line `CapEff` of `/proc/self/status`, a set of bits (capabilities(7)). */
+export function hasCapability(status: string, capability: number): boolean {
+  const set = BigInt(`0x${/^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? "0"}`);
+  return (set >> BigInt(capability) & 1n) === 1n;
 }
 
 function readProc(name: string, fallback?: string): string {

@@ -67,7 +67,7 @@ function startMapper(mapper: Mapper, numbers: readonly number[], memory: Memory)
     closeQuietly(said.reader, running.child.pidfd);
     if (status === 0 && running.refusal() === null) return;
     const file = mapper === "newuidmap" ? "/etc/subuid" : "/etc/subgid";
-    const why = running.refusal()?.error.message ?? text.trim();
+    const why = running.refusal()?.error.message ?? text.trim().replace(/\.$/, "");
     throw new HostError(`Cannot map subordinate ids: ${mapper}: ${why}`, {
       remedy: `Check the entry of this user in ${file}, or remove it to go without.`,
     });

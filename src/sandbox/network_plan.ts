@@ -1,4 +1,11 @@
-/** What a new network namespace is made of: loopback, and on request a route that leads nowhere. */
+/**
+ * What a new network namespace is made of: loopback, and on request a route that leads nowhere.
+ *
+ * A proxy that lets some hosts through would join here: a further kind of `Network`, for which
+ * `bringUp` makes one more socket, bound and listening on loopback, that `planPair` hands out as an
+ * output. The engine would give it to the proxy, which accepts from it outside, in the host's
+ * network; `app/program.ts` would name it in HTTP_PROXY. Nothing else inside would have a way out.
+ */
 import { IFF, IFREQ, IOCTL, RTENTRY, SOCKADDR_IN, SOCKET } from "../../ffi/mod.ts";
 import { named, type Plan, type Step, step, type Struct } from "./step.ts";
 

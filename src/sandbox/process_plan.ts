@@ -67,6 +67,8 @@ export interface ProcessFacts {
   readonly coreLimit: 0 | 1;
   /** Signals that we ignore, and programs shall not. */
   readonly ignoredSignals: readonly number[];
+  /** How likely it is ended when the host runs out of memory: -1000 to 1000. */
+  readonly oomScore: number;
 }
 
 /** Namespaces of a sandbox that its processes enter by the descriptor of its init. */
@@ -126,7 +128,7 @@ export function planProcess(program: Program, facts: ProcessFacts): Plan {
     ...limitResources(facts),
     step("enter the working directory", "chdir", [program.workdir]),
     ...resetSignals(facts.ignoredSignals),
-    execute(program),
+    execute(program, facts),
   ];
 }
 
@@ -179,14 +181,15 @@ export function candidates({ argv, searchPath }: Program): string[] {
 
 /**
  * The exec program tries the candidates once nothing of ours is left in the process; in it, a script
- * that names /proc/self/exe as its interpreter gets no file of ours (CVE-2019-5736).
+ * that names /proc/self/exe as its interpreter gets no file of ours (CVE-2019-5736). It also sets the
+ * score: before, /proc/self belongs to the host's root, since our memory is hidden.
  */
-function execute(program: Program): Step {
+function execute(program: Program, { oomScore }: ProcessFacts): Step {
   const { argv, env } = program;
   return step(EXECUTE, "execveat", [
     EXEC,
     "",
-    { vector: ["exec", ...candidates(program), "", ...argv] },
+    { vector: [String(oomScore).padEnd(5), ...candidates(program), "", ...argv] },
     { vector: env, shown: `[/* ${env.length} variables */]` },
     flags(AT, AT.AT_EMPTY_PATH),
   ]);

@@ -41,11 +41,18 @@ export function joinCgroups(files: readonly string[]): Plan {
 
 /** Enters the holder's user namespace, if there is one, and becomes its root without other groups. */
 export function enterHolder(standing: Standing): Plan {
-  const enter = step("enter the holder's user namespace", "setns", [
-    fd("holder-user"),
-    flags(CLONE, CLONE.CLONE_NEWUSER),
-  ]);
-  return [...(standing.hasUserNamespace ? [enter] : []), ...becomeRoot(standing)];
+  return [...enterUserNamespace(standing), ...becomeRoot(standing)];
+}
+
+/** Enters the holder's user namespace, if there is one, with ids and groups as they are. */
+export function enterUserNamespace({ hasUserNamespace }: Standing): Plan {
+  if (!hasUserNamespace) return [];
+  return [
+    step("enter the holder's user namespace", "setns", [
+      fd("holder-user"),
+      flags(CLONE, CLONE.CLONE_NEWUSER),
+    ]),
+  ];
 }
 
 /** Becomes root of the user namespace that was entered last. */

@@ -1,5 +1,6 @@
 /** What to do when a step is refused: the remedy for what the kernel said. */
 import { ERRNO } from "../../ffi/mod.ts";
+import { type Docker, dockerRemedy, readDocker } from "./docker.ts";
 import type { Step } from "./step.ts";
 
 interface Remedy {
@@ -33,15 +34,15 @@ const REMEDIES: readonly Remedy[] = [
     call: "mount",
     name: "mount a proc",
     errno: EPERM,
-    text: "The host's /proc is covered in places, as in a container: start the container with " +
-      "--security-opt systempaths=unconfined.",
+    text:
+      "The host's /proc is covered in places, as in a container: start it so that /proc is not.",
   },
   {
     call: "mount",
     name: "mount /proc",
     errno: EPERM,
-    text: "The host's /proc is covered in places, as in a container: start the container with " +
-      "--security-opt systempaths=unconfined.",
+    text:
+      "The host's /proc is covered in places, as in a container: start it so that /proc is not.",
   },
   {
     call: "unshare",
@@ -60,8 +61,8 @@ const REMEDIES: readonly Remedy[] = [
     call: "unshare",
     name: "",
     errno: EPERM,
-    text: "The host refuses namespaces: in Docker add --cap-add SYS_ADMIN or --security-opt " +
-      "seccomp=unconfined; on Ubuntu see sysctl kernel.apparmor_restrict_unprivileged_userns.",
+    text: "The host refuses namespaces: on Ubuntu see sysctl " +
+      "kernel.apparmor_restrict_unprivileged_userns; in a container, its filter.",
   },
   {
     call: "mount_setattr",
@@ -103,8 +104,29 @@ const REMEDIES: readonly Remedy[] = [
   },
 ];
 
-/** Gives the remedy for a refused step, or null if none is known. */
-export function remedyFor(step: Step, errno: number): string | null {
+/** Calls that Docker's filter, its covered /proc or its AppArmor profile refuse. */
+const REFUSED_BY_DOCKER: readonly string[] = [
+  "mount",
+  "unshare",
+  "setns",
+  "open_tree",
+  "move_mount",
+];
+
+/**
+ * Gives the remedy for a refused step, or null if none is known.
+ *
+ * @param docker The container that we are in.
+ */
+export function remedyFor(
+  step: Step,
+  errno: number,
+  docker: Docker | null = readDocker(),
+): string | null {
+  const isRefusal = errno === EPERM || (errno === EACCES && step.call === "mount");
+  if (docker !== null && isRefusal && REFUSED_BY_DOCKER.includes(step.call)) {
+    return dockerRemedy(docker);
+  }
   const found = REMEDIES.find((it) =>
     it.call === step.call && step.name.startsWith(it.name) &&
     (it.errno === undefined || it.errno === errno)

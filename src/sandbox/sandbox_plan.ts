@@ -17,10 +17,12 @@ import type { Standing } from "./identity.ts";
 import type { Layout, Lower, Part } from "./layout.ts";
 import type { Limits } from "./limit.ts";
 import {
+  becomeRoot,
   cleanUp,
   cloneInside,
   CWD,
   enterHolder,
+  enterUserNamespace,
   executeInit,
   joinCgroups,
   leaveOwner,
@@ -40,8 +42,8 @@ import {
 
 /** What a plan depends on beside the layout. */
 export interface PlanFacts {
-  /** Whether we are root: trees are then opened, and their ids mapped, before the holder. */
-  readonly isRoot: boolean;
+  /** Whether trees are opened, and their ids mapped, before the holder's namespaces are entered. */
+  readonly opensOutside: boolean;
   readonly standing: Standing;
   /** The number of the kernel's last capability. */
   readonly lastCapability: number;
@@ -90,7 +92,12 @@ export function planSandbox(layout: Layout, facts: PlanFacts): Plan {
   return [
     ...leaveOwner(),
     ...joinCgroups(facts.joinFiles),
-    ...(facts.isRoot ? [...opens, ...intoHolder] : [...intoHolder, intoHost, ...opens]),
+    ...(facts.opensOutside ? [...opens, ...intoHolder] : [
+      ...enterUserNamespace(facts.standing),
+      intoHost,
+      ...opens, // with the permissions of who runs us
+      ...becomeRoot(facts.standing),
+    ]),
     step("enter the template", "setns", [fd("template"), flags(CLONE, CLONE.CLONE_NEWNS)]),
     step("make the sandbox's namespaces", "unshare", [
       flags(

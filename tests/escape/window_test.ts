@@ -55,7 +55,7 @@ def descriptors(pid):
     for fd in os.listdir(f"/proc/{pid}/fd"):
         text = os.readlink(f"/proc/{pid}/fd/{fd}")
         names.add(text.split(":")[0])
-    strange = names - {"pipe", "/dev/null", "/memfd"}
+    strange = names - {"pipe", "/dev/null", "/memfd", f"/proc/{pid}/oom_score_adj"}
     return f"STRANGE {strange}" if any("/usr/" not in it and "/etc/" not in it for it in strange) else "own"
 def link(entry):
     def read(pid):

@@ -22,6 +22,7 @@ const GROUPS: readonly (readonly [group: string, values: Values, ...includes: st
   ["MOVE_MOUNT", constant.MOVE_MOUNT, "linux/mount.h"],
   ["MOUNT_ATTR", constant.MOUNT_ATTR, "linux/mount.h"],
   ["PR", constant.PR, "linux/prctl.h"],
+  ["KEYCTL", constant.KEYCTL, "linux/keyctl.h"],
   ["SECCOMP", constant.SECCOMP, "linux/seccomp.h"],
   ["SECCOMP_RET", constant.SECCOMP_RET, "linux/seccomp.h"],
   ["CAP", constant.CAP, "linux/capability.h"],

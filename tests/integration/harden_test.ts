@@ -1,5 +1,5 @@
 /** Tests of what a program may and may not do, as options say. */
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { CAPABILITIES } from "../../src/sandbox/mod.ts";
 import { PYTHON } from "../support/attack.ts";
 import { identity } from "../support/identity.ts";
@@ -108,6 +108,59 @@ Deno.test("a sandbox's own mounts and init stay out of reach with everything all
   const script = `umount /tmp 2>/dev/null || mount -o remount,size=9g /tmp 2>/dev/null ||
 mount -o remount,rw /proc/sys 2>/dev/null || kill -9 1; cat /proc/1/environ 2>/dev/null || echo safe`;
   assertEquals(await printed(script, ["--allow-nesting", "--allow-setuid"]), "safe");
+});
+
+Deno.test("programs are likelier than we are to be ended for want of memory, and may be more so", async () => {
+  const own = Number(Deno.readTextFileSync("/proc/self/oom_score_adj"));
+  const score = Math.min(own + 100, 1000);
+  const file = "/proc/self/oom_score_adj";
+  const as = ["--user", "1000", "--cap-drop", "all"];
+  assertEquals(await printed(`cat ${file}`), String(score));
+  assertEquals(
+    await printed(`cat ${file}; echo 1000 >${file} && cat ${file}`, as),
+    `${score}\n1000`,
+  );
+  assertEquals(Number(Deno.readTextFileSync(file)), own);
+});
+
+Deno.test({
+  name: "a program has none of the caller's groups",
+  ignore: Deno.uid() !== 0,
+  fn: async () => {
+    const under = ["setpriv", "--groups", "4,20", "--"];
+    const script = "id -G; grep ^Groups: /proc/self/status | tr -d '\\t '";
+    for (const args of [[], ["--userns", "off"]]) {
+      assertEquals(await printed(script, args, { under }), "0\nGroups:");
+    }
+    assertEquals(await printed("id -G", ["--user", "1000"], { under }), "1000");
+  },
+});
+
+Deno.test("a program has the limits of files that we were started with, and leaves no core", async () => {
+  const under = [
+    "bash",
+    "-c",
+    'ulimit -Sn 1500 && ulimit -Hn 1600 && ulimit -c 0 && exec "$0" "$@"',
+  ];
+  const script = "ulimit -Sn; ulimit -Hn; grep 'core file' /proc/self/limits";
+  const [soft, hard, core] = (await printed(script, [], { under })).split("\n");
+  assertEquals([soft, hard], ["1500", "1600"]);
+  assertMatch(core!, /^Max core file size +[01] +[01] +bytes/);
+});
+
+Deno.test({
+  name: "root without a capability that --userns off needs is refused, with what gives it",
+  ignore: Deno.uid() !== 0,
+  fn: async () => {
+    const without = "-sys_ptrace,-net_admin";
+    const under = ["setpriv", `--bounding-set=${without}`, `--inh-caps=${without}`, "--"];
+    const run = ["run", "--userns", "off", "--", "true"];
+    assertEquals(refusal(await minisandbox(run, { under })), [
+      125,
+      "Cannot go without user namespaces: root lacks CAP_NET_ADMIN, CAP_SYS_PTRACE. Leave --userns " +
+      "away, or give them, in Docker by: docker run --cap-add NET_ADMIN --cap-add SYS_PTRACE ….",
+    ]);
+  },
 });
 
 Deno.test("hardening can be given by a spec, and options add to it", async () => {

@@ -21,9 +21,11 @@ export function hostOf(kind: Identity["kind"]): Host {
       uidMap: "0 0 4294967295",
       hasNewuidmap: true,
     }),
+    mountsOutside: uid === 0,
     lastCapability: 40,
     hidden: [{ name: "kcore", isDirectory: false }, { name: "irq", isDirectory: true }],
     coreLimit: 0,
+    oomScore: 0,
     ignoredSignals: [13, 20],
     openFiles: { soft: 1024, hard: 4096 },
   };

@@ -1,6 +1,6 @@
 /** Tests of what is read of this host. */
 import { assert, assertEquals } from "@std/assert";
-import { parseIgnoredSignals, probeHost } from "../../src/sandbox/host.ts";
+import { hasCapability, parseIgnoredSignals, probeHost } from "../../src/sandbox/host.ts";
 
 Deno.test("ignored signals are read from their bits", () => {
   const status = (mask: string) => `Name:\tx\nSigBlk:\t00000000000000ff\nSigIgn:\t${mask}\n`;
@@ -8,6 +8,14 @@ Deno.test("ignored signals are read from their bits", () => {
   assertEquals(parseIgnoredSignals(status("8000000080010001")), [1, 17, 32, 64]);
   assertEquals(parseIgnoredSignals(status("0000000000000000")), []);
   assertEquals(parseIgnoredSignals(""), []);
+});
+
+Deno.test("capabilities are read from their bits", () => {
+  const status =
+    "CapPrm:\t000001ffffffffff\nCapEff:\t00000000a80425fb\nCapBnd:\t000001ffffffffff\n";
+  const all = Array.from({ length: 41 }, (_, i) => i).filter((it) => hasCapability(status, it));
+  assertEquals(all, [0, 1, 3, 4, 5, 6, 7, 8, 10, 13, 18, 27, 29, 31]);
+  assertEquals(hasCapability("", 0), false);
 });
 
 Deno.test("this host's facts are whole", () => {

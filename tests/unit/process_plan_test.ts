@@ -165,3 +165,16 @@ Deno.test("a command with a slash is one path, another is looked for in each dir
   assertEquals(candidates({ ...PROGRAM, argv: ["./ls"] }), ["./ls"]);
   assertEquals(candidates({ ...PROGRAM, argv: ["/x/ls"] }), ["/x/ls"]);
 });
+
+Deno.test("the exec program is told a score above ours, and never more than there is", () => {
+  const score = (oomScore: number) => {
+    const facts = processFacts(
+      { ...hostOf("root"), oomScore },
+      PROGRAM,
+      { network: "none", limits: NO_LIMITS },
+      null,
+    );
+    return /\["(.{5})", /.exec(calls(planProcess(PROGRAM, facts), /^execveat\(/)[0]!)?.[1];
+  };
+  assertEquals([-1000, -150, 0, 950].map(score), ["-900 ", "-50  ", "100  ", "1000 "]);
+});

@@ -89,6 +89,19 @@ Deno.test("trees of the host are opened before the template is entered, where th
   });
 });
 
+Deno.test("trees that are not opened outside are opened with the ids of who runs us", () => {
+  const weak = { ...hostOf("root"), mountsOutside: false }; // as in a container
+  for (const host of [weak, hostOf("subordinate"), hostOf("single")]) {
+    const it = planSandbox(LAYOUT, planFacts(host, null));
+    const [holder] = places(it, /^setns\(<holder-user>, CLONE_NEWUSER\)/);
+    const hostMounts = place(it, /^setns\(<host-mounts>, CLONE_NEWNS\)/);
+    const opened = places(it, /^open_tree\(/);
+    const root = place(it, /^setresuid\(0, 0, 0\)/);
+    assert(holder! < hostMounts && opened.every((at) => at > hostMounts && at < root));
+    assert(root < place(it, /^setns\(<template>/));
+  }
+});
+
 Deno.test("capabilities are dropped after the last namespace is entered", () => {
   each((plan) => {
     const entered = Math.max(...places(plan, /^(setns|unshare)\(/));

@@ -1,6 +1,7 @@
 /** The cgroups below which those of sandboxes are made, made ready once. */
 import { dirname } from "@std/path/dirname";
 import { HostError, messageOf } from "../../errors.ts";
+import { type Docker, readDocker } from "../docker.ts";
 import { type Controller, CONTROLLERS, findHierarchy, type Hierarchy } from "./hierarchy.ts";
 
 /** How a controller can be used. */
@@ -15,8 +16,14 @@ type Enable = (dir: string, controllers: readonly Controller[]) => string | null
 /** Names of our cgroups begin so, and go on with the process that made them. */
 const PREFIX = "minisandbox-";
 
-const REMEDY = "Start minisandbox in a cgroup that is delegated to you, such as by: " +
-  "systemd-run --user --scope -p Delegate=yes minisandbox …; see minisandbox doctor.";
+/** What gives us cgroups of our own. */
+export function cgroupRemedy(docker: Docker | null = readDocker()): string {
+  return docker === null
+    ? "Start minisandbox in a cgroup that is delegated to you, such as by: " +
+      "systemd-run --user --scope -p Delegate=yes minisandbox …; see minisandbox doctor."
+    : "Start the container by: docker run --cgroupns host -v /sys/fs/cgroup:/sys/fs/cgroup …, " +
+      "and minisandbox as its root.";
+}
 
 /** The controllers that this process may use, found when first asked for. */
 export class CgroupParent {
@@ -51,6 +58,11 @@ export class CgroupParent {
     return this.#places.get(controller) ?? null;
   }
 
+  /** Says why a controller cannot be used. */
+  reason(controller: Controller): string {
+    return this.#reasons.get(controller) ?? `no cgroup of this host has "${controller}"`;
+  }
+
   /**
    * As `find`, for a limit that was asked for.
    *
@@ -59,8 +71,9 @@ export class CgroupParent {
   need(controller: Controller, limit: string): Place {
     const place = this.find(controller);
     if (place !== null) return place;
-    const reason = this.#reasons.get(controller) ?? `no cgroup of this host has "${controller}"`;
-    throw new HostError(`Cannot limit ${limit}: ${reason}`, { remedy: REMEDY });
+    throw new HostError(`Cannot limit ${limit}: ${this.reason(controller)}`, {
+      remedy: cgroupRemedy(),
+    });
   }
 
   /** Gives a name that no other cgroup of ours has. */
@@ -140,6 +153,9 @@ function tryMake(dir: string): string | null {
 }
 
 function reasonOf(dir: string, error: unknown): string {
+  if (messageOf(error).includes("Read-only file system")) {
+    return `the cgroup "${dir}" is mounted read-only`;
+  }
   const isDenied = error instanceof Deno.errors.PermissionDenied ||
     error instanceof Deno.errors.NotCapable;
   return isDenied ? `the cgroup "${dir}" is not delegated to this user` : messageOf(error);

@@ -6,6 +6,15 @@ import { assertNothingLeft, minisandbox } from "../support/minisandbox.ts";
 import { requires } from "../support/requirement.ts";
 import { tempDir } from "../support/temp_dir.ts";
 
+const CHECKS = [
+  ...["kernel", "system calls", "seccomp", "container"],
+  ...["user namespaces", "other namespaces", "namespace limits", "holder", "identity", "/proc"],
+  ...["overlay on the store", "overlay on the upper", "tmpfs upper", "id-mapped mounts"],
+  ...["mounts under /usr", "disk space", "space of the upper", "terminals", "/dev/shm"],
+  ...["open files", "processes", "keys", "inotify instances", "pseudo-terminals"],
+  ...["cgroups", "pressure", "bash", "git", "python3", "a sandbox"],
+];
+
 Deno.test("doctor finds that this host can make sandboxes, and leaves nothing", async () => {
   const { code, stdout, stderr } = await minisandbox(["doctor", "--json"]);
   assertEquals([code, stderr], [0, ""]);
@@ -14,6 +23,7 @@ Deno.test("doctor finds that this host can make sandboxes, and leaves nothing", 
   for (const { status, lost, remedy } of findings) {
     assertEquals([lost !== null, remedy !== null], Array(2).fill(status === "CAUTION"));
   }
+  assertEquals(findings.map(({ check }) => check), CHECKS);
   const last = findings.at(-1)!;
   assertEquals([last.check, last.status], ["a sandbox", "PASS"]);
   const own = findings.find(({ check }) => check === "identity")!;
@@ -51,6 +61,19 @@ Deno.test(
     assertEquals(findings.at(-1)?.status, "FAIL");
   },
 );
+
+Deno.test("doctor measures quotas by the number of sandboxes that are wanted", async () => {
+  const under = ["bash", "-c", 'ulimit -n 1500 && exec "$0" "$@"'];
+  const statuses = async (count: string) => {
+    const args = ["doctor", "--json", "--sandboxes", count];
+    const { code, stdout } = await minisandbox(args, { under });
+    const findings = JSON.parse(stdout) as Finding[];
+    const names = ["open files", "processes", "pseudo-terminals"];
+    return [code, ...findings.filter(({ check }) => names.includes(check)).map((it) => it.status)];
+  };
+  assertEquals(await statuses("8"), [0, "PASS", "PASS", "PASS"]);
+  assertEquals(await statuses("1000000"), [0, "CAUTION", "CAUTION", "CAUTION"]);
+});
 
 Deno.test("doctor refuses what it does not know", async () => {
   const wrong = await minisandbox(["doctor", "--sandboxes", "many"]);

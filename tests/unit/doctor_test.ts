@@ -1,8 +1,10 @@
 /** Tests of what doctor makes of facts, and how it shows it. */
 import { assertEquals } from "@std/assert";
+import { judgeCgroups, judgePressure } from "../../src/app/doctor/cgroup.ts";
+import { judgeContainer } from "../../src/app/doctor/container.ts";
 import { judgeIdentity } from "../../src/app/doctor/identity.ts";
-import { judgeCalls, judgeKernel } from "../../src/app/doctor/kernel.ts";
-import { judgeHostTree } from "../../src/app/doctor/mount.ts";
+import { judgeCalls, judgeFilter, judgeKernel } from "../../src/app/doctor/kernel.ts";
+import { judgeHostTree, judgeIdMapping } from "../../src/app/doctor/mount.ts";
 import {
   judgeLimits,
   judgeOthers,
@@ -10,7 +12,8 @@ import {
   type NamespaceSettings,
 } from "../../src/app/doctor/namespace.ts";
 import { judgeProgram } from "../../src/app/doctor/program.ts";
-import { judgeCgroups, judgeOpenFiles, judgeSpace } from "../../src/app/doctor/resource.ts";
+import { judgeSharedMemory, judgeSpace } from "../../src/app/doctor/resource.ts";
+import { cgroupRemedy, dockerRemedy } from "../../src/sandbox/mod.ts";
 import { formatFinding } from "../../src/cli/doctor.ts";
 
 const SETTINGS: NamespaceSettings = {
@@ -19,6 +22,7 @@ const SETTINGS: NamespaceSettings = {
   debianClone: null,
   ubuntuRestrict: null,
 };
+const DOCKER = { profile: null };
 const ANSWERS = {
   user: null,
   mnt: null,
@@ -45,15 +49,53 @@ Deno.test("a kernel is judged by its version, whatever follows it", () => {
 });
 
 Deno.test("missing system calls are named", () => {
-  assertEquals(judgeCalls([]).status, "PASS");
-  const { status, found } = judgeCalls(["mount_setattr", "close_range"]);
+  assertEquals(judgeCalls([], null).status, "PASS");
+  const { status, found, remedy } = judgeCalls(["mount_setattr", "close_range"], null);
   assertEquals([status, found], ["FAIL", "missing: mount_setattr, close_range"]);
+  assertEquals(remedy, "Install a kernel of version 5.12 or newer.");
+  assertEquals(judgeCalls(["clone3"], DOCKER).remedy, dockerRemedy(DOCKER));
+});
+
+Deno.test("a refused filter keeps sandboxes from being made", () => {
+  assertEquals(judgeFilter(null).status, "PASS");
+  const { status, found } = judgeFilter("EINVAL");
+  assertEquals([status, found], ["FAIL", "a filter is refused: EINVAL"]);
+});
+
+Deno.test("a container of Docker is judged by what keeps sandboxes from being made in it", () => {
+  const facts = {
+    docker: DOCKER,
+    hasHolder: true,
+    covers: [],
+    storeDir: "/var/lib/minisandbox",
+    storeType: "disk",
+  };
+  assertEquals(judgeContainer({ ...facts, docker: null }).status, "SKIPPED");
+  assertEquals(judgeContainer(facts).status, "PASS");
+  const overlay = judgeContainer({ ...facts, storeType: "overlay" });
+  assertEquals(
+    [overlay.status, overlay.remedy],
+    ["CAUTION", "docker run -v minisandbox:/var/lib/minisandbox …"],
+  );
+  const { status, found, remedy } = judgeContainer({
+    ...facts,
+    docker: { profile: "docker-default" },
+    hasHolder: false,
+    covers: ["/proc/bus", "/proc/sys"],
+  });
+  assertEquals(status, "FAIL");
+  assertEquals(
+    found,
+    "Docker: sandboxes are kept from being made by Docker's filter of system calls or the profile " +
+      "docker-default of AppArmor or what covers /proc/bus, /proc/sys",
+  );
+  assertEquals(remedy, dockerRemedy({ profile: "docker-default" }));
 });
 
 Deno.test("a refused user namespace has the setting that refuses it as remedy", () => {
   assertEquals(judgeUser(null, SETTINGS).status, "PASS");
   const remedy = (settings: Partial<NamespaceSettings>) =>
-    judgeUser("EPERM", { ...SETTINGS, ...settings }).remedy?.split(",")[0];
+    judgeUser("EPERM", { ...SETTINGS, ...settings }, null).remedy?.split(",")[0];
   assertEquals(remedy({ maxUser: 0 }), "sysctl -w user.max_user_namespaces=65536");
   assertEquals(remedy({ debianClone: 0 }), "sysctl -w kernel.unprivileged_userns_clone=1");
   assertEquals(
@@ -62,9 +104,9 @@ Deno.test("a refused user namespace has the setting that refuses it as remedy", 
   );
   assertEquals(
     remedy({ isRoot: true, debianClone: 0 }),
-    "A filter or a security module refuses it; in Docker: " +
-      "docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined",
+    "A filter or a security module refuses it: see what AppArmor",
   );
+  assertEquals(judgeUser("ENOSYS", SETTINGS, DOCKER).remedy, dockerRemedy(DOCKER));
 });
 
 Deno.test("other namespaces are named where they are refused", () => {
@@ -98,6 +140,12 @@ Deno.test("an identity says whose ids a sandbox has, and what would give it more
     [subordinate.status, subordinate.found],
     ["PASS", "root inside is user 1000, with 65536 subordinate ids from 100000"],
   );
+  const few = "ada:100000:1000\n";
+  const short = judgeIdentity({ ...USER, subuid: entry, subgid: few });
+  assertEquals(
+    [short.status, short.found],
+    ["CAUTION", "root inside is user 1000, with 1000 subordinate ids from 100000"],
+  );
   const withoutTool = judgeIdentity({ ...USER, ...entries, hasNewuidmap: false });
   assertEquals(
     [withoutTool.status, withoutTool.remedy?.split(" (")[0]],
@@ -126,21 +174,46 @@ Deno.test("mounts under /usr are named, with what they make read-only", () => {
   assertEquals([lost, remedy], ["Read-only inside: /usr/lib.", "umount /usr/lib/gpu.so"]);
 });
 
-Deno.test("space and descriptors are measured by what is needed", () => {
+Deno.test("space on disk and in memory is measured by what is needed", () => {
   const gibibyte = 2 ** 30;
-  assertEquals(judgeSpace("/s", { bytes: 9 * gibibyte, files: null }).status, "PASS");
-  assertEquals(judgeSpace("/s", { bytes: 9 * gibibyte, files: 10 }).status, "CAUTION");
-  assertEquals(judgeSpace("/s", { bytes: gibibyte, files: null }).status, "CAUTION");
-  assertEquals(judgeOpenFiles(1024, 64).status, "PASS");
-  const { status, lost } = judgeOpenFiles(1024, 256);
-  assertEquals([status, lost], ["CAUTION", "No more than 99 sandboxes at once in one process."]);
+  const space = (bytes: number, files: number | null) => judgeSpace("c", "/s", { bytes, files });
+  assertEquals(space(9 * gibibyte, null).status, "PASS");
+  assertEquals(space(9 * gibibyte, 10).status, "CAUTION");
+  assertEquals(space(gibibyte, null).status, "CAUTION");
+  assertEquals(judgeSharedMemory(gibibyte, gibibyte / 2, 64).status, "PASS");
+  const { status, remedy } = judgeSharedMemory(gibibyte / 4, gibibyte / 2, 64);
+  assertEquals([status, remedy], ["CAUTION", "--shm-size 4M"]);
+});
+
+Deno.test("id-mapped mounts fail for the file system, or for want of a capability", () => {
+  assertEquals(judgeIdMapping(true, true, "disk").status, "PASS");
+  const overlay = judgeIdMapping(false, true, "overlay");
+  assertEquals(
+    [overlay.status, overlay.found],
+    ["CAUTION", "the file system of /usr (overlay) has none"],
+  );
+  const weak = judgeIdMapping(false, false, "overlay");
+  assertEquals([weak.status, weak.found], [
+    "CAUTION",
+    "root lacks CAP_SYS_ADMIN, as in a container",
+  ]);
+});
+
+Deno.test("pressure that the kernel does not tell is named", () => {
+  assertEquals(judgePressure([]).status, "PASS");
+  const { status, found } = judgePressure(["io", "memory"]);
+  assertEquals([status, found], ["CAUTION", "/proc/pressure does not tell of io, memory"]);
 });
 
 Deno.test("controllers of cgroups are named, and the options that are lost without one", () => {
   assertEquals(judgeCgroups([["memory", 2], ["pids", 1]]).status, "PASS");
-  const { status, found, lost } = judgeCgroups([["memory", null], ["pids", 2], ["cpu", null]]);
-  assertEquals([status, found], ["CAUTION", "pids (version 2)"]);
+  const { status, found, lost, remedy } = judgeCgroups(
+    [["memory", "not ours"], ["pids", 2], ["cpu", "not ours"]],
+    null,
+  );
+  assertEquals([status, found], ["CAUTION", "pids (version 2): not ours"]);
   assertEquals(lost, "No --memory and --swap, no --cpus and --cpu-weight.");
+  assertEquals(remedy, cgroupRemedy(null));
 });
 
 Deno.test("a program counts where a base host shows it", () => {

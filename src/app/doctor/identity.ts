@@ -6,6 +6,9 @@ import type { Probe } from "./probe.ts";
 const LOST = "Everything inside belongs to one id: chown to another, other users and setgroups " +
   "fail, and owners in archives are dropped.";
 
+/** So many ids distributions give. */
+const USUAL_COUNT = 65536 - 1;
+
 /** Check of the ids that a sandbox has. */
 export const identityProbe: Probe = {
   check: "identity",
@@ -16,14 +19,22 @@ export const identityProbe: Probe = {
 /** Judges the identity that is chosen from these facts. */
 export function judgeIdentity(facts: IdentityFacts): Finding {
   const check = "identity";
-  const { kind, uids } = chooseIdentity(facts);
+  const { kind, uids, gids } = chooseIdentity(facts);
   const last = uids.at(-1)!;
   if (kind === "root") {
     return pass(check, `root inside is id ${last.outside} outside, of ${last.count}`);
   }
   const own = `root inside is user ${facts.uid}`;
+  const name = facts.userName ?? String(facts.uid);
+  const mend = `usermod --add-subuids 100000-165535 --add-subgids 100000-165535 ${name}`;
   if (kind === "subordinate") {
-    return pass(check, `${own}, with ${last.count} subordinate ids from ${last.outside}`);
+    const count = Math.min(last.count, gids.at(-1)!.count);
+    const found = `${own}, with ${count} subordinate ids from ${last.outside}`;
+    if (count >= USUAL_COUNT) return pass(check, found);
+    return caution(check, found, {
+      lost: `Users and groups above ${count} do not exist inside: nobody is 65534.`,
+      remedy: mend,
+    });
   }
   if (chooseIdentity({ ...facts, hasNewuidmap: true }).kind === "subordinate") {
     return caution(check, `${own} alone: newuidmap is missing, though /etc/subuid has an entry`, {
@@ -37,10 +48,8 @@ export function judgeIdentity(facts: IdentityFacts): Finding {
       remedy: "Start minisandbox outside of it.",
     });
   }
-  const name = facts.userName ?? String(facts.uid);
   return caution(check, `${own} alone: no entry in /etc/subuid and /etc/subgid`, {
     lost: LOST,
-    remedy: `usermod --add-subuids 100000-165535 --add-subgids 100000-165535 ${name}` +
-      (facts.hasNewuidmap ? "" : ", and: apt install uidmap"),
+    remedy: mend + (facts.hasNewuidmap ? "" : ", and: apt install uidmap"),
   });
 }

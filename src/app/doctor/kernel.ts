@@ -1,6 +1,13 @@
 /** Checks of the kernel: its version, the calls that plans use, its filter of system calls. */
-import { findMissingCalls, probeSeccomp } from "../../sandbox/mod.ts";
-import { caution, fail, type Finding, pass } from "./finding.ts";
+import {
+  type Answer,
+  type Docker,
+  dockerRemedy,
+  findMissingCalls,
+  probeSeccomp,
+  readDocker,
+} from "../../sandbox/mod.ts";
+import { caution, fail, type Finding, pass, skipped } from "./finding.ts";
 import type { Probe } from "./probe.ts";
 
 const ALL = "Sandboxes cannot be made.";
@@ -25,13 +32,10 @@ export const kernelProbes: readonly Probe[] = [
     check: "seccomp",
     lost: ALL,
     examine: () => {
-      const answer = probeSeccomp();
-      if (answer === null) return pass("seccomp", "a filter can be installed");
-      return fail("seccomp", `a filter is refused: ${answer}`, {
-        lost: ALL,
-        remedy: "Use a kernel with CONFIG_SECCOMP_FILTER; in Docker: " +
-          "docker run --security-opt seccomp=unconfined",
-      });
+      if (findMissingCalls().includes("clone3")) {
+        return skipped("seccomp", "no process can be made to try it");
+      }
+      return judgeFilter(probeSeccomp());
     },
   },
 ];
@@ -54,13 +58,26 @@ export function judgeKernel(release: string): Finding {
   });
 }
 
-/** Judges by the calls that are missing. */
-export function judgeCalls(missing: readonly string[]): Finding {
+/** Judges by the calls that are missing: Docker's filter answers as a kernel without them. */
+export function judgeCalls(
+  missing: readonly string[],
+  docker: Docker | null = readDocker(),
+): Finding {
   if (missing.length === 0) return pass("system calls", "all that are needed are there");
   return fail("system calls", `missing: ${missing.join(", ")}`, {
     lost: ALL,
-    remedy: `Install a kernel of version ${OLDEST.join(".")} or newer; in Docker: ` +
-      "docker run --security-opt seccomp=unconfined",
+    remedy: docker === null
+      ? `Install a kernel of version ${OLDEST.join(".")} or newer.`
+      : dockerRemedy(docker),
+  });
+}
+
+/** Judges by what the kernel said to the filter of programs. */
+export function judgeFilter(answer: Answer): Finding {
+  if (answer === null) return pass("seccomp", "a filter can be installed");
+  return fail("seccomp", `a filter is refused: ${answer}`, {
+    lost: ALL,
+    remedy: "Use a kernel with CONFIG_SECCOMP_FILTER.",
   });
 }
 

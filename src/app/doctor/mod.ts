@@ -1,4 +1,6 @@
 /** Use case: what this host can do, found by trying. */
+import { cgroupProbes } from "./cgroup.ts";
+import { containerProbe } from "./container.ts";
 import type { Finding } from "./finding.ts";
 import { identityProbe } from "./identity.ts";
 import { kernelProbes } from "./kernel.ts";
@@ -6,6 +8,7 @@ import { mountProbes } from "./mount.ts";
 import { namespaceProbes } from "./namespace.ts";
 import { examine, type Probe } from "./probe.ts";
 import { programProbes } from "./program.ts";
+import { quotaProbes } from "./quota.ts";
 import { resourceProbes } from "./resource.ts";
 import { Subject, type Wish } from "./subject.ts";
 import { trialProbe } from "./trial.ts";
@@ -16,10 +19,13 @@ export type { Wish } from "./subject.ts";
 /** All checks; the last decides. */
 const PROBES: readonly Probe[] = [
   ...kernelProbes,
+  containerProbe,
   ...namespaceProbes,
   identityProbe,
   ...mountProbes,
   ...resourceProbes,
+  ...quotaProbes,
+  ...cgroupProbes,
   ...programProbes,
   trialProbe,
 ];

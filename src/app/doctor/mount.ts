@@ -71,20 +71,12 @@ export const mountProbes: readonly Probe[] = [
     check: "id-mapped mounts",
     needsSandbox: true,
     lost: "Started by root, a sandbox cannot be laid over the host's /usr.",
-    examine: async (subject) => {
+    examine: ({ host, engine }) => {
       const check = "id-mapped mounts";
-      if (subject.host.identity.kind !== "root") {
+      if (host.identity.kind !== "root") {
         return skipped(check, "only root uses them; users lay their own directories over /usr");
       }
-      try {
-        const lowers = [{ path: "/usr", isIdMapped: true }];
-        await withSmallSandbox(subject, { upper: { kind: "disk", dir: null }, lowers });
-        return pass(check, "work on /usr");
-      } catch (error) {
-        const lost = "--base host cannot be used as root; --base DIR only on a disk that has them.";
-        const [found, cost] = explain(error, lost);
-        return caution(check, found, cost);
-      }
+      return judgeIdMapping(engine.canMapIds("/usr"), host.mountsOutside, fileSystemOf("/usr"));
     },
   },
   {
@@ -93,6 +85,22 @@ export const mountProbes: readonly Probe[] = [
     examine: () => judgeHostTree(cutHostTree(listDirectory, readMountPoints()), readMountPoints()),
   },
 ];
+
+/** Judges whether root's sandboxes can have the owners of /usr shifted into their range. */
+export function judgeIdMapping(isPossible: boolean, mayMount: boolean, type: string): Finding {
+  const check = "id-mapped mounts";
+  if (isPossible) return pass(check, "work on /usr");
+  const found = mayMount
+    ? `the file system of /usr (${type}) has none`
+    : "root lacks CAP_SYS_ADMIN, as in a container";
+  return caution(check, found, {
+    lost: "Files of the host's /usr cannot be written into, renamed or given other modes in " +
+      "place; they can be replaced and removed.",
+    remedy: mayMount
+      ? "Have /usr on ext4, xfs or btrfs and Linux 5.19 or newer, or give --base DIR on such a disk."
+      : "docker run --cap-add SYS_ADMIN …, with --base DIR on a volume",
+  });
+}
 
 /** Judges what of the host's system directories can be written over. */
 export function judgeHostTree(tree: HostTree, mountPoints: readonly string[]): Finding {

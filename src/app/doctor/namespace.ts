@@ -1,5 +1,12 @@
 /** Checks of namespaces: that they can be made, how many, and the process that keeps them. */
-import { type Answer, type NamespaceKind, probeNamespaces } from "../../sandbox/mod.ts";
+import {
+  type Answer,
+  type Docker,
+  dockerRemedy,
+  type NamespaceKind,
+  probeNamespaces,
+  readDocker,
+} from "../../sandbox/mod.ts";
 import { caution, fail, type Finding, pass, skipped } from "./finding.ts";
 import type { Probe } from "./probe.ts";
 import { readSysctl } from "./sysctl.ts";
@@ -66,7 +73,11 @@ function readSettings(isRoot: boolean): NamespaceSettings {
 }
 
 /** Judges by what the kernel said to a new user namespace. */
-export function judgeUser(answer: Answer, settings: NamespaceSettings): Finding {
+export function judgeUser(
+  answer: Answer,
+  settings: NamespaceSettings,
+  docker: Docker | null = readDocker(),
+): Finding {
   if (answer === null) return pass("user namespaces", "can be made");
   return fail("user namespaces", `refused: ${answer}`, {
     lost: ALL,
@@ -75,8 +86,7 @@ export function judgeUser(answer: Answer, settings: NamespaceSettings): Finding 
         ? "Start minisandbox outside of a sandbox: they are nested too deeply here."
         : answer === "EINVAL"
         ? "Use a kernel with CONFIG_USER_NS."
-        : "A filter or a security module refuses it; in Docker: " +
-          "docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined"),
+        : refusedBy(docker)),
   });
 }
 
@@ -84,6 +94,7 @@ export function judgeUser(answer: Answer, settings: NamespaceSettings): Finding 
 export function judgeOthers(
   answers: Readonly<Record<"user" | NamespaceKind, Answer>>,
   settings: NamespaceSettings,
+  docker: Docker | null = readDocker(),
 ): Finding {
   if (answers.user !== null) return skipped("other namespaces", "there is no user namespace");
   const refused = KINDS.filter((kind) => answers[kind] !== null);
@@ -95,8 +106,7 @@ export function judgeOthers(
     remedy: answers[first!] === "ENOSPC"
       ? `sysctl -w user.max_${first}_namespaces=65536`
       : findCause({ ...settings, maxUser: null }) ??
-        "A filter or a security module refuses it; in Docker: " +
-          "docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined",
+        refusedBy(docker),
   });
 }
 
@@ -116,6 +126,13 @@ export function judgeLimits(
   return least < OWN
     ? fail(check, found, { lost: ALL, remedy })
     : caution(check, found, { lost: `Fewer than ${sandboxes} sandboxes at once.`, remedy });
+}
+
+function refusedBy(docker: Docker | null): string {
+  return docker === null
+    ? "A filter or a security module refuses it: see what AppArmor, SELinux or the container's " +
+      "engine says of this program."
+    : dockerRemedy(docker);
 }
 
 function findCause(settings: NamespaceSettings): string | null {

@@ -5,7 +5,7 @@ import { caution, type Finding, pass } from "./finding.ts";
 import type { Probe } from "./probe.ts";
 
 /** Checks of programs. */
-export const programProbes: readonly Probe[] = ["git", "python3"].map((name) => ({
+export const programProbes: readonly Probe[] = ["bash", "git", "python3"].map((name) => ({
   check: name,
   lost: `${name} may be missing inside.`,
   examine: () => {

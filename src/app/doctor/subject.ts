@@ -38,16 +38,25 @@ export class Subject implements Disposable {
     return this.#store();
   }
 
+  /** Whether the engine can be started. */
+  get hasHolder(): boolean {
+    try {
+      this.#engine();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   /** What keeps small sandboxes from being built; null if nothing does. */
   get obstacle(): string | null {
-    for (const [name, open] of [["holder", this.#engine], ["store", this.#store]] as const) {
-      try {
-        open();
-      } catch {
-        return `there is no ${name}`;
-      }
+    if (!this.hasHolder) return "there is no holder";
+    try {
+      this.#store();
+      return null;
+    } catch {
+      return "there is no store";
     }
-    return null;
   }
 
   /** Ends the engine, if it was started. */

@@ -1,10 +1,15 @@
-/** Settings of the kernel. */
+/** What the kernel tells in files. */
 
 /** Reads a number from /proc/sys; null where the kernel has none of this name, or hides it. */
 export function readSysctl(path: string): number | null {
+  const value = parseInt(readText(`/proc/sys/${path}`) ?? "", 10);
+  return Number.isNaN(value) ? null : value;
+}
+
+/** Reads a file; null where there is none, or it is not for us. */
+export function readText(path: string): string | null {
   try {
-    const value = parseInt(Deno.readTextFileSync(`/proc/sys/${path}`), 10);
-    return Number.isNaN(value) ? null : value;
+    return Deno.readTextFileSync(path);
   } catch {
     return null;
   }

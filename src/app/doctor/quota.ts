@@ -1,0 +1,188 @@
+/** Checks of what a user may have of each thing, against the number of sandboxes that are wanted. */
+import { findHierarchy } from "../../sandbox/mod.ts";
+import { caution, type Finding, pass, skipped } from "./finding.ts";
+import type { Probe } from "./probe.ts";
+import { readSysctl, readText } from "./sysctl.ts";
+
+/** Descriptors of a sandbox with one command: namespaces, processes, a lock, three streams. */
+const FDS_OF_SANDBOX = 9;
+
+/** Descriptors of ours, those that plans number themselves included. */
+const OWN_FDS = 128;
+
+/** Init, a shell, and what it runs. */
+const PROCESSES_OF_SANDBOX = 8;
+
+/** Checks of quotas. */
+export const quotaProbes: readonly Probe[] = [
+  {
+    check: "open files",
+    lost: "Sandboxes cannot be made.",
+    examine: ({ host, wish }) => judgeOpenFiles(host.openFiles.hard, wish.sandboxes),
+  },
+  {
+    check: "processes",
+    lost: "Sandboxes cannot be made.",
+    examine: ({ host, wish }) => judgeProcesses(readProcessRooms(host.uid), wish.sandboxes),
+  },
+  {
+    check: "keys",
+    lost: "Nothing: sandboxes use no keys.",
+    examine: ({ host, wish }) => {
+      const keys = parseKeyUsers(readText("/proc/key-users") ?? "", host.uid);
+      const max = readSysctl(`kernel/keys/${host.uid === 0 ? "root_maxkeys" : "maxkeys"}`);
+      return judgeKeys(keys ?? (max === null ? null : { used: 0, max }), wish.sandboxes);
+    },
+  },
+  {
+    check: "inotify instances",
+    lost: "Programs inside may not watch files.",
+    examine: ({ wish }) =>
+      judgeInotify(readSysctl("fs/inotify/max_user_instances"), wish.sandboxes),
+  },
+  {
+    check: "pseudo-terminals",
+    lost: "run --tty cannot be used.",
+    examine: ({ wish }) => {
+      const [max, reserve, used] = ["max", "reserve", "nr"].map((it) =>
+        readSysctl(`kernel/pty/${it}`)
+      );
+      return judgePtys({ max: max!, reserve: reserve ?? 0, used: used ?? 0 }, wish.sandboxes);
+    },
+  },
+];
+
+/** Judges how many descriptors we may have. */
+export function judgeOpenFiles(limit: number, sandboxes: number): Finding {
+  const needed = OWN_FDS + FDS_OF_SANDBOX * sandboxes;
+  const found = `at most ${limit}; ${needed} are needed for ${sandboxes} sandboxes at once`;
+  if (limit >= needed) return pass("open files", found);
+  const possible = Math.max(0, Math.floor((limit - OWN_FDS) / FDS_OF_SANDBOX));
+  return caution("open files", found, {
+    lost: `No more than ${possible} sandboxes at once in one process.`,
+    remedy: `ulimit -Hn ${needed} as root before minisandbox is started, or the line ` +
+      `"* hard nofile ${needed}" in /etc/security/limits.conf, or LimitNOFILE=${needed}`,
+  });
+}
+
+/** How many processes something still lets be made. */
+export interface ProcessRoom {
+  readonly by: string;
+  readonly free: number;
+  readonly remedy: string;
+}
+
+/** Judges by what leaves the least room for processes. */
+export function judgeProcesses(rooms: readonly ProcessRoom[], sandboxes: number): Finding {
+  const check = "processes";
+  const least = rooms.toSorted((a, b) => a.free - b.free)[0];
+  if (least === undefined) return skipped(check, "no limit is known");
+  const needed = PROCESSES_OF_SANDBOX * sandboxes;
+  const found = `${least.free} more by ${least.by}; ${sandboxes} sandboxes of ` +
+    `${PROCESSES_OF_SANDBOX} each need ${needed}`;
+  if (least.free >= needed) return pass(check, found);
+  return caution(check, found, {
+    lost: "With so many sandboxes at once, programs fail to fork.",
+    remedy: least.remedy,
+  });
+}
+
+/** Reads what bounds the processes of this user: of root no limit, but the host's and a cgroup's. */
+function readProcessRooms(uid: number): ProcessRoom[] {
+  const all = Number(/\/(\d+)/.exec(readText("/proc/loadavg") ?? "")?.[1] ?? 0);
+  const rooms: ProcessRoom[] = [];
+  for (const name of ["pid_max", "threads-max"]) {
+    const max = readSysctl(`kernel/${name}`);
+    const remedy = `sysctl -w kernel.${name}=4194304`;
+    if (max !== null) rooms.push({ by: `kernel.${name}`, free: max - all, remedy });
+  }
+  const limit = Number(/^Max processes +(\d+)/m.exec(readText("/proc/self/limits") ?? "")?.[1]);
+  if (uid !== 0 && !Number.isNaN(limit)) {
+    const remedy = 'ulimit -u unlimited, or the line "* - nproc unlimited" in ' +
+      "/etc/security/limits.conf, or LimitNPROC=infinity";
+    rooms.push({ by: "ulimit -u", free: limit - countTasks(uid), remedy });
+  }
+  return [...rooms, ...readCgroupRooms()];
+}
+
+/** Our cgroup, and those above it that can be seen. */
+function readCgroupRooms(): ProcessRoom[] {
+  const { unified, legacy } = findHierarchy(
+    readText("/proc/self/cgroup") ?? "",
+    readText("/proc/self/mountinfo") ?? "",
+  );
+  const rooms: ProcessRoom[] = [];
+  for (let dir = legacy.pids ?? unified ?? ""; dir !== ""; dir = dir.replace(/\/[^/]*$/, "")) {
+    const max = Number(readText(`${dir}/pids.max`)?.trim());
+    const used = Number(readText(`${dir}/pids.current`)?.trim());
+    if (Number.isNaN(max) || Number.isNaN(used)) continue;
+    const by = `pids.max of the cgroup "${dir}"`;
+    rooms.push({ by, free: max - used, remedy: `echo max >${dir}/pids.max, or TasksMax=infinity` });
+  }
+  return rooms;
+}
+
+/** Counts the threads of a user, as RLIMIT_NPROC does. */
+function countTasks(uid: number): number {
+  const statuses = [...Deno.readDirSync("/proc")].filter(({ name }) => /^\d+$/.test(name))
+    .map(({ name }) => readText(`/proc/${name}/status`) ?? "");
+  return statuses.filter((text) => Number(/^Uid:\s+(\d+)/m.exec(text)?.[1]) === uid)
+    .reduce((sum, text) => sum + Number(/^Threads:\s+(\d+)/m.exec(text)?.[1] ?? 0), 0);
+}
+
+/** A user's keys, and how many he may have. */
+export interface KeyCount {
+  readonly used: number;
+  readonly max: number;
+}
+
+/** Reads `/proc/key-users`: a line ` 1000: USAGE N/N USED/MAX …` for each user (keyrings(7)). */
+export function parseKeyUsers(text: string, uid: number): KeyCount | null {
+  const [, used, max] = new RegExp(`^ *${uid}: +\\S+ +\\S+ +(\\d+)/(\\d+) `, "m").exec(text) ?? [];
+  return used === undefined ? null : { used: Number(used), max: Number(max) };
+}
+
+/** Judges keys: each process of ours has one keyring, for all its sandboxes. */
+export function judgeKeys(keys: KeyCount | null, sandboxes: number): Finding {
+  if (keys === null) return skipped("keys", "this kernel tells of none");
+  const free = keys.max - keys.used;
+  const found = `${keys.used} of ${keys.max} are in use; each process of minisandbox has one`;
+  if (free >= sandboxes) return pass("keys", found);
+  return caution("keys", found, {
+    lost: `With more than ${free} processes of minisandbox at once, their programs inherit the ` +
+      "keyring of the caller, which a filter closes to them; container engines fail.",
+    remedy: `sysctl -w kernel.keys.maxkeys=${keys.max + 10 * sandboxes}`,
+  });
+}
+
+/** Judges inotify instances: those of all sandboxes count to who started them. */
+export function judgeInotify(max: number | null, sandboxes: number): Finding {
+  const check = "inotify instances";
+  if (max === null) return skipped(check, "this kernel tells no limit");
+  const found = `${max} for all sandboxes of a user together`;
+  if (max >= sandboxes) return pass(check, found);
+  return caution(check, found, {
+    lost: `What watches files (tail -f, development servers) fails when ${max} do so at once.`,
+    remedy: `sysctl -w fs.inotify.max_user_instances=${8 * sandboxes}`,
+  });
+}
+
+/** Judges terminals: the reserved ones are for the host's own /dev/pts. */
+export function judgePtys(
+  { max, reserve, used }: {
+    readonly max: number | null;
+    readonly reserve: number;
+    readonly used: number;
+  },
+  sandboxes: number,
+): Finding {
+  const check = "pseudo-terminals";
+  if (max === null) return skipped(check, "this kernel tells no limit");
+  const free = Math.max(0, max - reserve - used);
+  const found = `${free} more, of ${max} of the host and ${reserve} kept back`;
+  if (free >= sandboxes) return pass(check, found);
+  return caution(check, found, {
+    lost: `No more than ${free} terminals at once, by --tty or inside.`,
+    remedy: `sysctl -w kernel.pty.max=${max + sandboxes}`,
+  });
+}

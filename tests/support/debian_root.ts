@@ -2,7 +2,7 @@
 import { run } from "./worst_tree.ts";
 
 /** Programs that it has beside the smallest Debian. */
-const PACKAGES = ["cron", "iputils-ping", "sudo"];
+const PACKAGES = ["cron", "iputils-ping", "python3", "sudo", "uidmap"];
 
 const CACHE = `${Deno.env.get("TMPDIR") ?? "/tmp"}/minisandbox-debian-12-${PACKAGES.join("-")}.tar`;
 

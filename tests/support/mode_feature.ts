@@ -7,6 +7,7 @@ export const MODES = {
   subordinate: "by a user with subordinate ids",
   single: "by any other user",
   none: "by root, `--userns off`",
+  docker: "by root in a Docker container",
 } as const;
 
 /** A mode. */
@@ -33,6 +34,7 @@ const all = (cell: Cell): Feature["cells"] => ({
   subordinate: cell,
   single: cell,
   none: cell,
+  docker: cell,
 });
 
 const NEEDS_IDS: Feature["cells"] = { ...all(yes), single: no("there is one id") };
@@ -40,6 +42,7 @@ const BY_CGROUP: Feature["cells"] = {
   ...all(yes),
   subordinate: { works: true, where: "cgroup" },
   single: { works: true, where: "cgroup" },
+  docker: { works: true, where: "cgroup" },
 };
 const BEYOND = all(no("it belongs to the kernel, which is shared"));
 
@@ -47,6 +50,7 @@ const OF_THE_HOST: Feature["cells"] = {
   ...all(yes),
   subordinate: no("its owner does not exist inside: put a copy in its place"),
   single: no("its owner does not exist inside: put a copy in its place"),
+  docker: no("its owner does not exist inside: put a copy in its place"),
 };
 
 /** A script of Python that says whether it was permitted. */
@@ -212,6 +216,7 @@ export const ROOT_OUTSIDE: Readonly<Record<Mode, string>> = {
   subordinate: "you; the other ids are your subordinate ids",
   single: "you",
   none: "root",
+  docker: "id 2000000000, who owns nothing",
 };
 
 /** The whole of docs/modes.md. */
@@ -244,8 +249,14 @@ ${row("", ...modes.map((mode) => MODES[mode]), "where not")}${
     `
 "cgroup": yes, where one is delegated to the user: of version 2, such as by
 \`systemd-run --user --scope -p Delegate=yes\`, or directories of version 1 that are his. Elsewhere the option is refused with what would help.
+In a container: where it was started with \`--cgroupns host -v /sys/fs/cgroup:/sys/fs/cgroup\`.
 Without a cgroup \`--pids\` is held by the kernel's count of a user namespace (Linux 5.14; before, by
 that of each id inside).
+
+A Docker container is to be started by \`docker run\` with \`--security-opt seccomp=unconfined\`,
+\`--security-opt systempaths=unconfined\`, and the store on a volume, \`-v minisandbox:/var/lib/minisandbox\`;
+\`--cap-add SYS_ADMIN\` can stand in place of \`seccomp=unconfined\`. Ordinary users have in it what they
+have outside. \`--userns off\` needs \`--cap-add\` of SYS_ADMIN, NET_ADMIN and SYS_PTRACE.
 
 What a program finds itself to be in each mode is written down in \`tests/golden/inside_*.txt\`; which
 programs were tried, in \`tests/support/program_case.ts\`.

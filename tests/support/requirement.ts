@@ -23,6 +23,7 @@ const PROBES = {
   unshare: () => isInstalled("unshare"),
   debian: () => isInstalled("dpkg-deb") && isInstalled("apt-get"),
   qemu: () => isInstalled("qemu-system-x86_64"),
+  docker: () => isInstalled("dockerd") && isInstalled("docker"),
   busybox: () => isInstalled("busybox"),
   cpio: () => isInstalled("cpio"),
   userns: () => succeeds("unshare", "--user", "--map-root-user", "true"),

@@ -1,0 +1,172 @@
+/** Tests of what works inside a Docker container, and of what is said where nothing can. */
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import type { Finding } from "../../src/app/doctor/mod.ts";
+import { debianRootTar } from "../support/debian_root.ts";
+import { DockerDaemon, type Ended, findCgroups, PLACES } from "../support/docker.ts";
+import { requires } from "../support/requirement.ts";
+
+const IMAGE = "debian-root";
+
+/** What the image does without: it is imported the faster. */
+const LEFT_OUT = ["./var/cache/apt/*", "./var/lib/apt/lists/*", "./usr/share/locale/*"];
+
+const UNFILTERED = ["--security-opt", "seccomp=unconfined"];
+const UNCOVERED = ["--security-opt", "systempaths=unconfined"];
+const ADMIN = ["--cap-add", "SYS_ADMIN"];
+const WITHOUT_USERNS = [...ADMIN, "--cap-add", "NET_ADMIN", "--cap-add", "SYS_PTRACE"];
+const CGROUPS = ["--cgroupns", "host", "--volume", "/sys/fs/cgroup:/sys/fs/cgroup"];
+
+const REMEDY = "Start the container by: docker run --security-opt seccomp=unconfined " +
+  "--security-opt systempaths=unconfined -v minisandbox:/var/lib/minisandbox …; " +
+  "--cap-add SYS_ADMIN can stand in place of seccomp=unconfined.";
+
+const PROC = 'Cannot mount a proc that shows nobody: mount("proc", "t/proc", "proc", ' +
+  "MS_NOSUID|MS_NODEV|MS_NOEXEC, NULL): EPERM (Operation not permitted)";
+
+/** Containers in which nothing can be made, and the one line that says why. */
+const REFUSED: Readonly<Record<string, readonly [options: readonly string[], line: string]>> = {
+  "as it is by default": [
+    [],
+    `Cannot make a user namespace: ENOSYS (Function not implemented). ${REMEDY}`,
+  ],
+  "for a user as it is by default": [
+    ["--user", "1000", "--env", "MINISANDBOX_STORE=/data/refused"],
+    `Cannot make a user namespace: ENOSYS (Function not implemented). ${REMEDY}`,
+  ],
+  "whose /proc is covered": [UNFILTERED, `${PROC}. ${REMEDY}`],
+  "whose /proc is covered, with CAP_SYS_ADMIN": [ADMIN, `${PROC}. ${REMEDY}`],
+};
+
+/** Who runs the tests of other modes in which container. */
+const SUITES: Readonly<Record<string, Suite>> = {
+  "by root, with and without user namespaces": {
+    options: [...WITHOUT_USERNS, ...UNCOVERED, ...CGROUPS],
+    files: ["mode"],
+  },
+  "by root who has no CAP_SYS_ADMIN": {
+    options: [...UNFILTERED, ...UNCOVERED],
+    files: ["inside_report", "doctor"],
+  },
+  "by a user with subordinate ids": {
+    options: [...UNFILTERED, ...UNCOVERED],
+    files: ["mode", "inside_report"],
+    user: "useradd --uid 1000 ada",
+  },
+  "by any other user": {
+    options: [...ADMIN, ...UNCOVERED],
+    files: ["mode"],
+    user: "true",
+  },
+};
+
+/** Of the reports, those in which all is as usual: Docker makes no difference to the others. */
+const TESTS = String.raw`/^(?!what a program is)|inside_(?:root|subordinate)\.txt/`;
+
+interface Suite {
+  readonly options: readonly string[];
+  readonly files: readonly string[];
+  /** Set for an ordinary user: what root does before. */
+  readonly user?: string;
+}
+
+Deno.test({
+  name: "in a Docker container",
+  // Its users are all here, so it serves for all.
+  ...(Deno.uid() === 0 ? requires("docker", "debootstrap", "bsdtar") : { ignore: true }),
+  fn: async (test) => {
+    const dir = await Deno.makeTempDir({ prefix: "minisandbox-docker-" });
+    const before = traces();
+    try {
+      await using daemon = await DockerDaemon.start(dir);
+      await daemon.import(await imageTar(), IMAGE);
+      for (const [name, [options, line]] of Object.entries(REFUSED)) {
+        await test.step(`run is refused with the remedy in one ${name}`, async () => {
+          const { code, stdout, stderr } = await daemon.run(IMAGE, options, minisandbox("run"));
+          assertEquals([code, stdout, stderr], [125, "", `minisandbox: ${line}\n`]);
+        });
+      }
+      await test.step("run says what a store in the container's own overlay needs", async () => {
+        const options = [...UNFILTERED, ...UNCOVERED];
+        const { code, stderr } = await daemon.run(IMAGE, options, minisandbox("run"));
+        assertEquals(code, 125);
+        assertStringIncludes(
+          stderr,
+          "it lies on overlay. Keep the store on a volume: docker run -v",
+        );
+      });
+      await test.step("doctor finds what the container lacks", async () => {
+        const { code, stdout } = await daemon.run(IMAGE, [], minisandbox("doctor", "--json"));
+        assertEquals(code, 1);
+        const findings = JSON.parse(stdout) as Finding[];
+        const failed = findings.filter(({ status }) => status === "FAIL");
+        const names = ["system calls", "container", "user namespaces", "holder", "a sandbox"];
+        assertEquals(failed.map(({ check }) => check), names);
+        assertEquals(new Set(failed.map(({ remedy }) => remedy)), new Set([REMEDY]));
+      });
+      const suites = Object.values(SUITES).map((suite) => runSuite(daemon, suite));
+      for (const [i, { code, stdout, stderr }] of (await Promise.all(suites)).entries()) {
+        await test.step(`what is tested elsewhere works ${Object.keys(SUITES)[i]}`, () => {
+          assertEquals(code, 0, stdout + stderr);
+          assertMatch(stdout, /^ok \| \d+ passed.* 0 failed/m);
+        });
+      }
+    } finally {
+      await Deno.remove(dir, { recursive: true });
+    }
+    assertEquals(traces(), before);
+  },
+});
+
+function minisandbox(command: "run" | "doctor", ...args: readonly string[]): string[] {
+  return [
+    PLACES.program,
+    command,
+    ...args,
+    ...(command === "run" ? ["--quiet", "--", "true"] : []),
+  ];
+}
+
+/** Runs files of this suite by the user of the container, on the program under test. */
+async function runSuite(daemon: DockerDaemon, { options, files, user }: Suite): Promise<Ended> {
+  const variables = {
+    DENO_DIR: PLACES.cache,
+    HOME: PLACES.data,
+    MINISANDBOX_BIN: PLACES.program,
+    MUST_RUN: "1",
+    NO_COLOR: "1",
+    TMPDIR: PLACES.data,
+  };
+  const env = Object.entries(variables).flatMap(([name, value]) => ["--env", `${name}=${value}`]);
+  const tests = files.map((name) => `tests/integration/${name}_test.ts`);
+  const deno = [PLACES.deno, "test", "--allow-all", "--no-check", "--filter", TESTS, ...tests];
+  const become = `${user} && exec setpriv --reuid=1000 --regid=1000 --clear-groups "$@"`;
+  const command = user === undefined ? deno : ["sh", "-c", become, "sh", ...deno];
+  return await daemon.run(IMAGE, [...options, ...env, "--workdir", PLACES.checkout], command);
+}
+
+/** Gives a root file system, as a stream. */
+async function imageTar(): Promise<ReadableStream<Uint8Array>> {
+  const tar = await debianRootTar();
+  const left = LEFT_OUT.flatMap((path) => ["--exclude", path]);
+  const child = new Deno.Command("bsdtar", {
+    args: ["-cf", "-", ...left, `@${tar}`],
+    stdout: "piped",
+  })
+    .spawn();
+  return child.stdout;
+}
+
+/** What a daemon could leave on this host: mounts, cgroups, and files in the usual places. */
+function traces(): unknown {
+  const list = (dir: string) => {
+    try {
+      return [...Deno.readDirSync(dir)].map(({ name }) => name).sort();
+    } catch {
+      return null;
+    }
+  };
+  const mounts = Deno.readTextFileSync("/proc/self/mountinfo").split("\n")
+    .filter((line) => line.includes("docker"));
+  const places = ["/etc/docker", "/run/docker", "/run/containerd", "/var/lib/docker"];
+  return { mounts, cgroups: findCgroups("docker"), places: places.map(list) };
+}

@@ -9,6 +9,7 @@ import {
   MAX_LOWERS,
   type Part,
   readDocker,
+  storeOptions,
 } from "../sandbox/mod.ts";
 import type { Layer } from "../store/mod.ts";
 import type { Base } from "./base.ts";
@@ -73,11 +74,12 @@ export function makeUpper(dir: string, parts: readonly Part[], identity: Identit
   const refused = ["overlay", "nfs", "cifs", "fuse"];
   const type = fileSystemOf(dir);
   if (refused.includes(type)) {
+    const docker = readDocker();
     throw new HostError(`Cannot keep what the sandbox writes in "${dir}": it lies on ${type}`, {
-      remedy: readDocker() === null || type !== "overlay"
+      remedy: docker === null || type !== "overlay"
         ? "Give --upper-dir DIR on a local disk, or --upper tmpfs."
-        : "Keep the store on a volume: docker run -v minisandbox:/var/lib/minisandbox …; or give " +
-          "--upper-dir DIR on one, or --upper tmpfs.",
+        : `Keep the store outside of the container's own: docker run ${storeOptions(docker)} …; ` +
+          "or give --upper-dir DIR on a volume, or --upper tmpfs.",
     });
   }
   own(dir, identity);

@@ -6,7 +6,7 @@ export { giveTree, hostRootState, makeHostRoot, makeSite, type Site } from "./ba
 export { readFileBeneath } from "./base/root_file.ts";
 export { makeSkeleton, skeletonState } from "./base/skeleton.ts";
 export { type Controller, CONTROLLERS, findHierarchy } from "./cgroup/hierarchy.ts";
-export { type Docker, dockerOptions, dockerRemedy, readDocker } from "./docker.ts";
+export { type Docker, dockerRemedy, readDocker, storeOptions } from "./docker.ts";
 export { Engine } from "./engine.ts";
 export type { Usage } from "./cgroup/group.ts";
 export { CgroupParent, cgroupRemedy } from "./cgroup/parent.ts";

@@ -1,5 +1,5 @@
 /** Attacks on mounts and namespaces: every way to mount, to move, to leave, and to make more. */
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import {
   type Attack,
   NAMESPACES,
@@ -173,4 +173,49 @@ for line in open("/proc/self/mountinfo"):
         wrong.append(line)
 return wrong`);
   assertEquals(await runInside(code), "[]");
+});
+
+Deno.test("a program that may mount in namespaces of its own cannot uncover what its root lies over", async () => {
+  using temp = tempDir();
+  Deno.writeTextFileSync(`${temp.path}/canary`, "");
+  // Outside, the host's root is first covered as a sandbox's is, in one's own namespaces.
+  const code = program(
+    `
+MOVE, DETACH, NEWNS, NEWUSER = 8192, 2, 0x20000, 0x10000000
+is_outside = os.path.exists(ARG)
+if not is_outside:
+    call("unshare", NEWUSER | NEWNS)
+    for file, text in (("setgroups", "deny"), ("uid_map", "0 0 1"), ("gid_map", "0 0 1")):
+        open("/proc/self/" + file, "w").write(text)
+own = os.open("/proc/self/ns/mnt", os.O_RDONLY)
+if is_outside:
+    call("mount", "x", "/mnt", "tmpfs", 0, None)
+    os.chdir("/mnt")
+    call("mount", ".", "/", None, MOVE, None)
+    os.chroot(".")
+    assert not os.path.exists(ARG)
+def turn():
+    os.makedirs("/tmp/new", exist_ok=True)
+    call("mount", "x", "/tmp/new", "tmpfs", 0, None)
+    os.mkdir("/tmp/new/old")
+    call("pivot_root", "/tmp/new", "/tmp/new/old")
+deeds = [
+    lambda: call("umount2", "/", DETACH), lambda: call("umount2", "/", 0),
+    lambda: call("setns", own, NEWNS), turn, lambda: call("umount2", "/old", DETACH),
+    lambda: call("umount2", "/", DETACH), lambda: call("setns", own, NEWNS),
+]
+answers = []
+for deed in deeds:
+    answers.append(attempt(deed))
+    if os.path.exists(ARG) or os.path.exists("/old" + ARG):
+        return "uncovered"
+return " ".join(answers)`,
+    `${temp.path}/canary`,
+  );
+  assertEquals(await runOutside(code, NAMESPACES), "uncovered");
+  // Docker's filter refuses pivot_root to all.
+  assertMatch(
+    await runInside(code, ["--allow-nesting"]),
+    /^EINVAL EINVAL ok (?:ok ok|EPERM ENOENT) EINVAL ok$/,
+  );
 });

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { ERRNO } from "../../ffi/mod.ts";
 import { cgroupRemedy } from "../../src/sandbox/cgroup/parent.ts";
-import { dockerOptions, dockerRemedy, findDocker } from "../../src/sandbox/docker.ts";
+import { type Docker, dockerRemedy, findDocker } from "../../src/sandbox/docker.ts";
 import { remedyFor } from "../../src/sandbox/remedy.ts";
 import { step } from "../../src/sandbox/step.ts";
 
@@ -10,27 +10,30 @@ const ID = "58671e815f06ecfc0da8857162bd0f3759872b3929e3080ba03ff025f8e09cca";
 const ROOT = "110 90 0:40 / / rw,relatime - overlay overlay rw";
 const NAME =
   `130 110 254:0 /var/lib/docker/containers/${ID}/hostname /etc/hostname rw - ext4 /dev/vda rw`;
-const DOCKER = { profile: null };
+const DOCKER = { isRoot: true, profile: null };
 
 Deno.test("Docker is recognized by what it mounts into a container", () => {
-  assertEquals(findDocker(`${ROOT}\n${NAME}\n`, ""), DOCKER);
-  assertEquals(findDocker(`${ROOT}\n`, ""), null);
+  assertEquals(findDocker(`${ROOT}\n${NAME}\n`, "", true), DOCKER);
+  assertEquals(findDocker(`${ROOT}\n`, "", true), null);
   const own = `130 110 254:0 /home/x/containers/hostname /etc/hostname rw - ext4 /dev/vda rw`;
-  assertEquals(findDocker(`${ROOT}\n${own}\n`, ""), null);
+  assertEquals(findDocker(`${ROOT}\n${own}\n`, "", true), null);
 });
 
 Deno.test("a profile of AppArmor counts where it is enforced", () => {
-  assertEquals(findDocker(NAME, "docker-default (enforce)\n"), { profile: "docker-default" });
-  assertEquals(findDocker(NAME, "docker-default (complain)\n"), DOCKER);
-  assertEquals(findDocker(NAME, "unconfined\n"), DOCKER);
+  const profile = (attribute: string) => findDocker(NAME, attribute, true)?.profile;
+  assertEquals(profile("docker-default (enforce)\n"), "docker-default");
+  assertEquals(profile("docker-default (complain)\n"), null);
+  assertEquals(profile("unconfined\n"), null);
 });
 
 Deno.test("the options are those without which nothing can be made", () => {
+  const options = (docker: Docker) => /docker run (.*) …;/.exec(dockerRemedy(docker))?.[1];
   const both = "--security-opt seccomp=unconfined --security-opt systempaths=unconfined";
-  assertEquals(dockerOptions(DOCKER), both);
+  assertEquals(options(DOCKER), `${both} -v minisandbox:/var/lib/minisandbox`);
   assertEquals(
-    dockerOptions({ profile: "docker-default" }),
-    `${both} --security-opt apparmor=unconfined`,
+    options({ isRoot: false, profile: "docker-default" }),
+    `${both} --security-opt apparmor=unconfined --tmpfs /store:mode=1777 ` +
+      "-e MINISANDBOX_STORE=/store/own",
   );
 });
 

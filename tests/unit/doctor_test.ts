@@ -22,7 +22,7 @@ const SETTINGS: NamespaceSettings = {
   debianClone: null,
   ubuntuRestrict: null,
 };
-const DOCKER = { profile: null };
+const DOCKER = { isRoot: true, profile: null };
 const ANSWERS = {
   user: null,
   mnt: null,
@@ -79,7 +79,7 @@ Deno.test("a container of Docker is judged by what keeps sandboxes from being ma
   );
   const { status, found, remedy } = judgeContainer({
     ...facts,
-    docker: { profile: "docker-default" },
+    docker: { isRoot: true, profile: "docker-default" },
     hasHolder: false,
     covers: ["/proc/bus", "/proc/sys"],
   });
@@ -89,7 +89,7 @@ Deno.test("a container of Docker is judged by what keeps sandboxes from being ma
     "Docker: sandboxes are kept from being made by Docker's filter of system calls or the profile " +
       "docker-default of AppArmor or what covers /proc/bus, /proc/sys",
   );
-  assertEquals(remedy, dockerRemedy({ profile: "docker-default" }));
+  assertEquals(remedy, dockerRemedy({ isRoot: true, profile: "docker-default" }));
 });
 
 Deno.test("a refused user namespace has the setting that refuses it as remedy", () => {

@@ -5,6 +5,7 @@ import {
   fileSystemOf,
   parseMountPoints,
   readDocker,
+  storeOptions,
 } from "../../sandbox/mod.ts";
 import { caution, fail, type Finding, pass, skipped } from "./finding.ts";
 import type { Probe } from "./probe.ts";
@@ -55,7 +56,7 @@ export function judgeContainer(facts: ContainerFacts): Finding {
   if (storeType !== "overlay") return pass(check, "Docker, started so that sandboxes can be made");
   return caution(check, `Docker: the store "${storeDir}" lies in the container's own overlay`, {
     lost: "Without --upper-dir DIR on a volume or --upper tmpfs, sandboxes cannot be made.",
-    remedy: `docker run -v minisandbox:${storeDir} …`,
+    remedy: `docker run ${storeOptions(docker)} …`,
   });
 }
 

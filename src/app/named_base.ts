@@ -63,7 +63,8 @@ export async function openBase(
     return { ...base, [Symbol.dispose]: () => {} };
   }
   const file = store.names.read<BaseFile>("base", spec.base);
-  const layers = holdLayers(store, spec.base, file, idmap);
+  const isHostRoot = ground.host.identity.kind === "none";
+  const layers = holdLayers(store, spec.base, file, { idmap, isHostRoot });
   const site = await siteTree(ground.trees, spec, file.files["etc/gitconfig"] ?? "");
   return {
     root: [site, ...layers.map(({ tree }) => tree).reverse()].map((path) => ({
@@ -77,10 +78,17 @@ export async function openBase(
   };
 }
 
-function holdLayers(store: Store, name: string, file: BaseFile, idmap: string): Layer[] {
+function holdLayers(
+  store: Store,
+  name: string,
+  file: BaseFile,
+  { idmap, isHostRoot }: { readonly idmap: string; readonly isHostRoot: boolean },
+): Layer[] {
   if (file.idmap !== idmap) {
     throw new HostError(`Cannot use base "${name}": it was imported for other ids than ours`, {
-      remedy: `Import it again: minisandbox base remove ${name}, then base import.`,
+      remedy: isHostRoot
+        ? "Leave --userns off away, or give --base DIR, a directory."
+        : `Import it again: minisandbox base remove ${name}, then base import.`,
     });
   }
   using held = new DisposableStack();

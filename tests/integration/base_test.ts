@@ -2,7 +2,8 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { dockerSave, type ImageParts, writeOci } from "../support/image.ts";
 import { identity } from "../support/identity.ts";
-import { minisandbox, type Result } from "../support/minisandbox.ts";
+import { minisandbox, refusal, type Result } from "../support/minisandbox.ts";
+import { copyPrograms } from "../support/root.ts";
 import { rootFs } from "../support/root_fs.ts";
 import { tar } from "../support/tar.ts";
 import { tempDir } from "../support/temp_dir.ts";
@@ -114,6 +115,25 @@ Deno.test("owners are kept where ids allow, and counted where they became root",
   assertEquals(JSON.parse(stdout).ownersLost, isSingle ? 2 : 1);
   const found = await sandbox("owned", "stat -c %u:%g /srv/web /srv/far");
   assertEquals(found.stdout, `${isSingle ? "0:0" : "1234:1234"}\n0:0\n`);
+});
+
+Deno.test({
+  name: "an imported base is refused without user namespaces, with what to do",
+  ignore: Deno.uid() !== 0,
+  fn: async () => {
+    using temp = tempDir();
+    copyPrograms(`${temp.path}/root`, ["sh"]);
+    const imported = await baseImport(`${temp.path}/root`, "mapped");
+    assertEquals(imported.code, 0, imported.stderr);
+    const [code, line] = refusal(await sandbox("mapped", "true", "--userns", "off"));
+    assertEquals([code, line], [
+      125,
+      'Cannot use base "mapped": it was imported for other ids than ours. Leave --userns off ' +
+      "away, or give --base DIR, a directory.",
+    ]);
+    const directory = await sandbox(`${temp.path}/root`, "echo works", "--userns", "off");
+    assertEquals([directory.code, directory.stdout], [0, "works\n"]);
+  },
 });
 
 Deno.test("a name is taken once, reserved or refused with the remedy", async () => {

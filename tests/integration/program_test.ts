@@ -13,6 +13,7 @@ import {
 import { ifInstalled, requires } from "../support/requirement.ts";
 import { tempDir } from "../support/temp_dir.ts";
 import { makePytest } from "../support/venv.ts";
+import { run } from "../support/worst_tree.ts";
 import { writeWheel } from "../support/wheel.ts";
 
 const hasOneId = identity() === "single";
@@ -64,6 +65,24 @@ for (const it of DEBIAN_PROGRAMS) {
     fn: async () => {
       await importDebian();
       await testProgram(it, ["--base", BASE]);
+    },
+  });
+}
+
+const directory = `${shared.path}/debian`;
+const unpackDebian = once(async () => {
+  Deno.mkdirSync(directory);
+  await run("tar", "--numeric-owner", "-xf", await debianRootTar(), "-C", directory);
+});
+
+for (const it of DEBIAN_PROGRAMS) {
+  Deno.test({
+    name: `on a root of Debian, without user namespaces: ${it.what}`,
+    ignore: debian.ignore || identity() !== "root",
+    fn: async () => {
+      await unpackDebian();
+      const prints = it.withoutUserns ?? it.prints;
+      await testProgram({ ...it, prints }, ["--base", directory, "--userns", "off"]);
     },
   });
 }

@@ -12,6 +12,8 @@ export interface ProgramCase {
   readonly args?: readonly string[];
   /** What is printed instead where a sandbox has one id only. */
   readonly withOneId?: RegExp;
+  /** What is printed instead without user namespaces. */
+  readonly withoutUserns?: RegExp;
 }
 
 /** Programs that CI installs: where it runs, none of them may be missing. */
@@ -364,6 +366,7 @@ dpkg-deb -b p hi.deb >/dev/null && dpkg -i hi.deb >/dev/null && cat /opt/hi && d
     script: `useradd -m ann && echo 'ann ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/ann &&
 exec setpriv --reuid=ann --regid=ann --init-groups sudo -n id -u`,
     prints: /^0\n$/,
+    withoutUserns: /^(?:sudo: unable to send audit message: .*\n)?0\n$/,
     args: ["--allow-setuid"],
     withOneId: /^setpriv: setresuid failed: Invalid argument\n$/,
   },

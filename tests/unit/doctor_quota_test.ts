@@ -4,10 +4,10 @@ import {
   judgeInotify,
   judgeKeys,
   judgeOpenFiles,
-  judgeProcesses,
   judgePtys,
   parseKeyUsers,
 } from "../../src/app/doctor/quota.ts";
+import { judgeProcesses } from "../../src/app/doctor/process_room.ts";
 
 Deno.test("open files are measured by what is needed", () => {
   assertEquals(judgeOpenFiles(1024, 64).status, "PASS");

@@ -43,7 +43,7 @@ export const containerProbe: Probe = {
 export function judgeContainer(facts: ContainerFacts): Finding {
   const { docker, hasHolder, covers, storeDir, storeType } = facts;
   const check = "container";
-  if (docker === null) return skipped(check, "this is none of Docker");
+  if (docker === null) return skipped(check, "not one of Docker");
   if (!hasHolder) {
     const profile = docker.profile === null ? [] : [`the profile ${docker.profile} of AppArmor`];
     const proc = covers.length === 0 ? [] : [`what covers ${covers.join(", ")}`];

@@ -3,7 +3,6 @@ import {
   awaitReadable,
   CLONE,
   closeQuietly,
-  describeErrno,
   isErrno,
   joinSessionKeyring,
   kill,
@@ -17,17 +16,15 @@ import {
   resetSignal,
   SIGNAL,
   socketPair,
-  SyscallError,
   wait,
 } from "../../ffi/mod.ts";
 
-import { HostError, SetupError } from "../errors.ts";
+import { SetupError } from "../errors.ts";
 import { carryOut, type Means, type Running, toSetupError } from "./carry_out.ts";
 import { Cgroup } from "./cgroup/group.ts";
 import type { Controller } from "./cgroup/hierarchy.ts";
 import { CgroupParent } from "./cgroup/parent.ts";
 import { neededControllers } from "./cgroup/setting.ts";
-import { dockerRemedy, readDocker } from "./docker.ts";
 import {
   MAX_LOWERS,
   PIVOT,
@@ -47,6 +44,7 @@ import type { Layout } from "./layout.ts";
 import { writeHolderMaps } from "./map.ts";
 import { CWD } from "./process_step.ts";
 import { openProgram } from "./program_file.ts";
+import { noUserNamespace } from "./remedy.ts";
 import { Sandbox } from "./sandbox.ts";
 import { planIdMapping, planSandbox } from "./sandbox_plan.ts";
 import type { Plan } from "./step.ts";
@@ -155,7 +153,7 @@ export class Engine implements Disposable {
       const user = this.#standing.hasUserNamespace ? CLONE.CLONE_NEWUSER : 0;
       holder = this.#launch(planHolder(), { flags: user | CLONE.CLONE_NEWPID });
     } catch (error) {
-      throw noNamespaces(error);
+      throw noUserNamespace(error);
     }
     this.#holderPid = holder.child.pid;
     this.#fds["holder"] = holder.child.pidfd;
@@ -369,17 +367,4 @@ function leaveKeyring(): void {
   } catch (error) {
     if (!isErrno(error, "EDQUOT", "EPERM", "EACCES", "ENOSYS")) throw error;
   }
-}
-
-function noNamespaces(error: unknown): unknown {
-  if (!(error instanceof SyscallError)) return error;
-  const docker = isErrno(error, "EPERM", "ENOSYS", "EACCES") ? readDocker() : null;
-  return new HostError(`Cannot make a user namespace: ${describeErrno(error.errno)}`, {
-    cause: error,
-    remedy: docker !== null
-      ? dockerRemedy(docker)
-      : "Allow them: sysctl user.max_user_namespaces (not 0), on Debian " +
-        "kernel.unprivileged_userns_clone=1, on Ubuntu " +
-        "kernel.apparmor_restrict_unprivileged_userns=0; see minisandbox doctor.",
-  });
 }

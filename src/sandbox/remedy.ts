@@ -1,5 +1,6 @@
 /** What to do when a step is refused: the remedy for what the kernel said. */
-import { ERRNO } from "../../ffi/mod.ts";
+import { describeErrno, ERRNO, isErrno, SyscallError } from "../../ffi/mod.ts";
+import { HostError } from "../errors.ts";
 import { type Docker, dockerRemedy, readDocker } from "./docker.ts";
 import type { Step } from "./step.ts";
 
@@ -132,4 +133,18 @@ export function remedyFor(
     (it.errno === undefined || it.errno === errno)
   );
   return found?.text ?? null;
+}
+
+/** Turns the refusal of a user namespace into the error that the caller sees. */
+export function noUserNamespace(error: unknown): unknown {
+  if (!(error instanceof SyscallError)) return error;
+  const docker = isErrno(error, "EPERM", "ENOSYS", "EACCES") ? readDocker() : null;
+  return new HostError(`Cannot make a user namespace: ${describeErrno(error.errno)}`, {
+    cause: error,
+    remedy: docker !== null
+      ? dockerRemedy(docker)
+      : "Allow them: sysctl user.max_user_namespaces (not 0), on Debian " +
+        "kernel.unprivileged_userns_clone=1, on Ubuntu " +
+        "kernel.apparmor_restrict_unprivileged_userns=0; see minisandbox doctor.",
+  });
 }

@@ -30,6 +30,7 @@ Deno.test(`${COUNT} sandboxes made, used and closed leave no descriptor, process
 
 Deno.test(`${COUNT} sandboxes of one user live at once, within what a user may usually have`, async () => {
   using engine = await LiveEngine.open(sharedStore());
+  await (await engine.create())[Symbol.asyncDispose](); // what is opened once is open then
   const before = { ...count(), keys: countKeys() };
   await using all = new AsyncDisposableStack();
   const running: (readonly [Sandbox, Process])[] = [];

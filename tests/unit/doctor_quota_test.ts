@@ -12,8 +12,8 @@ import { judgeProcesses } from "../../src/app/doctor/process_room.ts";
 Deno.test("open files are measured by what is needed", () => {
   assertEquals(judgeOpenFiles(1024, 64).status, "PASS");
   const { status, lost, remedy } = judgeOpenFiles(1024, 256);
-  assertEquals([status, lost], ["CAUTION", "No more than 99 sandboxes at once in one process."]);
-  assertStringIncludes(remedy!, "ulimit -Hn 2432 as root");
+  assertEquals([status, lost], ["CAUTION", "No more than 128 sandboxes at once in one process."]);
+  assertStringIncludes(remedy!, "ulimit -Hn 1920 as root");
 });
 
 Deno.test("processes are measured by what leaves the least room", () => {

@@ -4,8 +4,8 @@ import type { Probe } from "./probe.ts";
 import { judgeProcesses, readProcessRooms } from "./process_room.ts";
 import { readSysctl, readText } from "./sysctl.ts";
 
-/** Descriptors of a sandbox with one command: namespaces, processes, a lock, three streams. */
-const FDS_OF_SANDBOX = 9;
+/** Descriptors of a sandbox with one command: a namespace, two processes, a lock, three streams. */
+const FDS_OF_SANDBOX = 7;
 
 /** Descriptors of ours, those that plans number themselves included. */
 const OWN_FDS = 128;

@@ -17,6 +17,8 @@ const JOIN = 'while [ "$1" != -- ]; do echo $$ >"$1" || exit; shift; done; shift
 export interface Identity {
   readonly name: string;
   readonly isSelf: boolean;
+  /** The suites that are run so; all that depend on the user if left out. */
+  readonly suites?: readonly string[];
   /** Lets the user write a file of ours. */
   allowWrite(file: string): Promise<void>;
   /** Runs Deno in the checkout and tells whether it succeeded; the signal ends it and its group. */
@@ -24,7 +26,7 @@ export interface Identity {
 }
 
 /**
- * Yields ourselves, then each user named in `MINISANDBOX_TEST_USERS` if we are root; those named in
+ * Yields ourselves, if we are root also without user namespaces, then each user named in `MINISANDBOX_TEST_USERS` if we are root; those named in
  * `MINISANDBOX_TEST_CGROUPS` too have cgroups of their own.
  *
  * A user gets a copy of the checkout, since ours may lie where he cannot read; it is removed when
@@ -33,19 +35,13 @@ export interface Identity {
  * @throws {Error} If a user is missing, or none is named where tests must run.
  */
 export async function* openIdentities(): AsyncGenerator<Identity> {
-  yield {
-    name: Deno.uid() === 0 ? "root" : `uid ${Deno.uid()}`,
-    isSelf: true,
-    allowWrite: () => Promise.resolve(),
-    deno: (args, signal) =>
-      runGroup(Deno.execPath(), {
-        args,
-        cwd: ROOT,
-        env: { MINISANDBOX_BIN: BINARY, ...COLOR },
-        signal,
-      }),
-  };
+  yield openSelf(Deno.uid() === 0 ? "root" : `uid ${Deno.uid()}`);
   if (Deno.uid() !== 0) return;
+  yield {
+    ...openSelf("root with --userns off", { MINISANDBOX_TEST_USERNS: "off" }),
+    isSelf: false,
+    suites: ["escape"],
+  };
 
   const users = readNames("MINISANDBOX_TEST_USERS");
   const delegated = readNames("MINISANDBOX_TEST_CGROUPS");
@@ -66,6 +62,21 @@ export async function* openIdentities(): AsyncGenerator<Identity> {
       await Deno.remove(checkout, { recursive: true });
     }
   }
+}
+
+function openSelf(name: string, env: Record<string, string> = {}): Identity {
+  return {
+    name,
+    isSelf: true,
+    allowWrite: () => Promise.resolve(),
+    deno: (args, signal) =>
+      runGroup(Deno.execPath(), {
+        args,
+        cwd: ROOT,
+        env: { MINISANDBOX_BIN: BINARY, ...env, ...COLOR },
+        signal,
+      }),
+  };
 }
 
 function readNames(variable: string): string[] {

@@ -8,7 +8,7 @@ import { addCounts, countJunit, type Counts, formatCounts, NO_TESTS } from "./ju
 const SUITE_MINUTES: Readonly<Record<string, number>> = {
   unit: 1,
   integration: 8,
-  escape: 3.5,
+  escape: 2.5,
   peer: 4,
 };
 
@@ -26,17 +26,23 @@ async function testAll(names: readonly string[]): Promise<Counts> {
   await build();
 
   let counts = NO_TESTS;
+  const rows: string[] = [];
   for await (const identity of openIdentities()) {
-    for (const suite of chosen) {
-      if (identity.isSelf || SUITES_OF_EACH_USER.includes(suite)) {
-        counts = addCounts(counts, await testSuite(suite, identity));
-      }
+    const { isSelf, suites = isSelf ? SUITES : SUITES_OF_EACH_USER } = identity;
+    for (const suite of chosen.filter((name) => suites.includes(name))) {
+      const { seconds, ...found } = await testSuite(suite, identity);
+      rows.push(`${suite} as ${identity.name}: ${formatCounts(found)} in ${seconds} s`);
+      counts = addCounts(counts, found);
     }
   }
+  console.log(`\n${rows.join("\n")}`);
   return counts;
 }
 
-async function testSuite(suite: string, identity: Identity): Promise<Counts> {
+async function testSuite(
+  suite: string,
+  identity: Identity,
+): Promise<Counts & { readonly seconds: string }> {
   const files = (await listFiles(`tests/${suite}`)).filter((path) => path.endsWith("_test.ts"));
   const minutes = SUITE_MINUTES[suite] ?? 0;
   const deadline = AbortSignal.timeout(minutes * 60_000);
@@ -45,7 +51,7 @@ async function testSuite(suite: string, identity: Identity): Promise<Counts> {
   console.log(`\n${suite} as ${identity.name}: ${files.length} files, at most ${minutes} minutes`);
   if (files.length === 0) {
     console.error(`test: Cannot run ${suite}: it holds no test.`);
-    return { ...NO_TESTS, failed: 1 };
+    return { ...NO_TESTS, failed: 1, seconds: "0.0" };
   }
   // One process a file: what a test does to its process reaches no other file, a crash neither.
   for (const file of files) {
@@ -57,7 +63,7 @@ async function testSuite(suite: string, identity: Identity): Promise<Counts> {
   }
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   console.log(`${suite} as ${identity.name}: ${formatCounts(counts)} in ${seconds} s`);
-  return counts;
+  return { ...counts, seconds };
 }
 
 async function testFile(

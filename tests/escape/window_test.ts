@@ -6,6 +6,7 @@ import { assert, assertEquals, assertInstanceOf } from "@std/assert";
 import { Memory } from "../../ffi/mod.ts";
 import { SetupError } from "../../src/errors.ts";
 import { program, PYTHON } from "../support/attack.ts";
+import { identity } from "../support/identity.ts";
 import {
   asUser,
   command,
@@ -135,6 +136,8 @@ for (const uid of [0, 1000]) {
     assertEquals(lines.filter((line) => /SECRET|STRANGE/.test(line)), []);
     // It was there in time, and saw what is closed to it.
     assert(lines.some((line) => /(EACCES|EPERM)$/.test(line)), text);
+    // Root of the host may make us a likelier victim, as SECURITY.md says of --userns off.
+    if (identity() === "none") Deno.writeTextFileSync("/proc/self/oom_score_adj", before);
     assertEquals(score(), before);
   });
 }

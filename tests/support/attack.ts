@@ -29,31 +29,109 @@ export interface Attack {
   readonly argument?: () => string;
 }
 
-/** Makes a test of each attack. */
+/**
+ * Makes a test of each attack. What runs with the same arguments runs in one sandbox, each attack in a
+ * process of its own, once the first of them is asked for; outside in the same way.
+ */
 export function testAttacks(attacks: readonly Attack[]): void {
+  const inside = once(attacks, ({ args = [] }) => args, insideOf);
+  const outside = once(attacks.filter((it) => it.outside !== null), underOf, runOutsideAll);
   for (const it of attacks) {
     Deno.test({
       name: `a program in the sandbox cannot ${it.deed}`,
       ...requires("unshare", "userns"),
-      fn: async () => await testAttack(it),
+      fn: async () => {
+        const { outside: works = "ok" } = it;
+        if (works !== null) assertEquals((await outside(it)).get(it), works, "outside");
+        const { answers, before, after } = await inside(it);
+        assertEquals(answers.get(it), it.inside, "inside");
+        assertEquals(after.get(it), before.get(it), "host");
+      },
     });
   }
 }
 
-async function testAttack(it: Attack): Promise<void> {
-  const { python, outside = "ok", under = [], inside, args = [], host = mountPoints } = it;
-  const code = program(python, it.argument?.() ?? "");
-  const before = await host();
-  if (outside !== null) assertEquals(await runOutside(code, under), outside, "outside");
-  assertEquals(await runInside(code, args), inside, "inside");
-  assertEquals(await host(), before, "host");
+type Answers = ReadonlyMap<Attack, string>;
+
+interface Inside {
+  readonly answers: Answers;
+  readonly before: ReadonlyMap<Attack, unknown>;
+  readonly after: ReadonlyMap<Attack, unknown>;
+}
+
+async function insideOf(attacks: readonly Attack[], args: readonly string[]): Promise<Inside> {
+  const code = programs(attacks);
+  const before = await hostsOf(attacks);
+  const answers = parseAnswers(attacks, await runInside(code, args));
+  return { answers, before, after: await hostsOf(attacks) };
+}
+
+function underOf({ under = [] }: Attack): readonly string[] {
+  return under;
+}
+
+async function runOutsideAll(
+  attacks: readonly Attack[],
+  under: readonly string[],
+): Promise<Answers> {
+  return parseAnswers(attacks, await runOutside(programs(attacks, { isApart: under.length > 0 }), under));
+}
+
+async function hostsOf(attacks: readonly Attack[]): Promise<ReadonlyMap<Attack, unknown>> {
+  const states = new Map<Attack, unknown>();
+  for (const it of attacks) states.set(it, await (it.host ?? mountPoints)());
+  return states;
+}
+
+/** Does what is asked for with all that share a key, at the first of them. */
+function once<T>(
+  attacks: readonly Attack[],
+  keyOf: (it: Attack) => readonly string[],
+  run: (group: readonly Attack[], key: readonly string[]) => Promise<T>,
+): (it: Attack) => Promise<T> {
+  const results = new Map<string, Promise<T>>();
+  const name = (it: Attack) => JSON.stringify(keyOf(it));
+  return (it) => {
+    const found = results.get(name(it)) ??
+      run(attacks.filter((other) => name(other) === name(it)), keyOf(it));
+    results.set(name(it), found);
+    return found;
+  };
+}
+
+/** Makes one program of many attacks; it prints the answer of each as JSON. */
+export function programs(
+  attacks: readonly Pick<Attack, "python" | "argument">[],
+  { isApart = false } = {},
+): string {
+  const functions = attacks.map(({ python }, i) => `def attack_${i}():\n${indent(python)}\n`);
+  const calls = attacks.map(({ argument }, i) =>
+    `answers.append(alone(attack_${i}, ${JSON.stringify(argument?.() ?? "")}, ${isApart ? 1 : 0}))\n`
+  );
+  return prelude() + functions.join("") + calls.join("") + "print(json.dumps(answers))\n";
+}
+
+function parseAnswers(attacks: readonly Attack[], printed: string): Answers {
+  let answers: readonly string[];
+  try {
+    answers = JSON.parse(printed);
+  } catch {
+    throw new Error(`Cannot read the answers of ${attacks.length} attacks: ${printed}`);
+  }
+  return new Map(attacks.map((it, i) => [it, answers[i]!]));
 }
 
 /** Makes a whole program of the body of an attack. */
 export function program(body: string, argument = ""): string {
-  const lines = body.split("\n").map((line) => `    ${line}`).join("\n");
-  return PRELUDE.replace("{}", JSON.stringify(NR)).replace("''", JSON.stringify(argument)) +
-    `def attack():\n${lines}\nfinish(attack)\n`;
+  return `${prelude(argument)}def attack():\n${indent(body)}\nfinish(attack)\n`;
+}
+
+function prelude(argument = ""): string {
+  return PRELUDE.replace("{}", JSON.stringify(NR)).replace("''", JSON.stringify(argument));
+}
+
+function indent(body: string): string {
+  return body.split("\n").map((line) => `    ${line}`).join("\n");
 }
 
 /** Runs a program on the host, and gives what it printed. */
@@ -81,7 +159,7 @@ function text(bytes: Uint8Array): string {
 }
 
 const PRELUDE = `
-import ctypes, errno, fcntl, mmap, os, platform, signal, socket, struct, subprocess, sys
+import ctypes, errno, fcntl, json, mmap, os, platform, signal, socket, struct, subprocess, sys, time, traceback
 ARG = ''
 NR = {}
 libc = ctypes.CDLL(None, use_errno=True)
@@ -115,4 +193,31 @@ def finish(attack):
     except OSError as error:
         result = name(error)
     sys.stdout.write("ok" if result is None else str(result))
+answers = []
+def alone(attack, argument, isApart):
+    """Runs an attack in a process of its own, and if told in namespaces of its own."""
+    global ARG
+    ARG = argument
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        os.setpgid(0, 0)
+        signal.alarm(30)
+        if isApart:
+            check(libc.unshare(0x4c020000))
+        try:
+            result = attack()
+            text = "ok" if result is None else str(result)
+        except OSError as error:
+            text = name(error)
+        except BaseException:
+            text = traceback.format_exc()
+        os.write(writer, text.encode())
+        os._exit(0)
+    os.close(writer)
+    with open(reader, encoding="utf-8") as it:
+        text = it.read()
+    status = os.waitpid(child, 0)[1]
+    return f"signal {status & 127}" if os.WIFSIGNALED(status) else text
 `;

@@ -1,7 +1,10 @@
 /** Who runs the tests: what a sandbox can do depends on it. */
 import { type Identity, probeHost } from "../../src/sandbox/mod.ts";
 
-const KIND = probeHost().identity.kind;
+/** Whether sandboxes of the tests have user namespaces; root's can go without. */
+export const USES_USER_NAMESPACE = Deno.env.get("MINISANDBOX_TEST_USERNS") !== "off";
+
+const KIND = probeHost({ usesUserNamespace: USES_USER_NAMESPACE }).identity.kind;
 
 /** Tells how the ids of this user's sandboxes come about. */
 export function identity(): Identity["kind"] {

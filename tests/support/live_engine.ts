@@ -5,6 +5,7 @@ import { openPlace, prepare, type Prepared } from "../../src/app/prepare.ts";
 import { DEFAULT_SPEC } from "../../src/app/spec.ts";
 import type { Process, Program, Sandbox, Stdio } from "../../src/sandbox/mod.ts";
 import { openInput, outputPipe } from "../../src/session/mod.ts";
+import { USES_USER_NAMESPACE } from "./identity.ts";
 
 /** An engine, and what all its sandboxes share. */
 export class LiveEngine implements Disposable {
@@ -18,7 +19,7 @@ export class LiveEngine implements Disposable {
 
   /** Opens a store, and an engine that keeps its sandboxes there. */
   static async open(store: string): Promise<LiveEngine> {
-    const node = new Node(store);
+    const node = new Node(store, { usesUserNamespace: USES_USER_NAMESPACE });
     const signal = new AbortController().signal;
     const spec = { ...DEFAULT_SPEC, command: ["true"] };
     return new LiveEngine(node, await prepare(node, spec, { phases: new Phases(), signal }));

@@ -2,6 +2,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { join } from "@std/path/join";
 import { ROOT } from "../../tools/checkout.ts";
+import { USES_USER_NAMESPACE } from "./identity.ts";
 
 /** The program under test. */
 export const BINARY = Deno.env.get("MINISANDBOX_BIN") ?? join(ROOT, "dist/minisandbox");
@@ -105,7 +106,9 @@ export async function printed(
 
 /** Starts the program; all its streams are pipes. */
 export function start(args: readonly string[], options: RunOptions = {}): Deno.ChildProcess {
-  const [program = "", ...rest] = [...options.under ?? [], BINARY, ...args];
+  const [subcommand = "", ...more] = args;
+  const mode = subcommand === "run" && !USES_USER_NAMESPACE ? ["--userns", "off"] : [];
+  const [program = "", ...rest] = [...options.under ?? [], BINARY, subcommand, ...mode, ...more];
   return new Deno.Command(program, {
     args: rest,
     env: { MINISANDBOX_STORE: sharedStore(), ...options.env },

@@ -101,7 +101,7 @@ export const MNT = { MNT_DETACH: 2 } as const;
 export const OPEN_TREE = { OPEN_TREE_CLONE: 1 } as const;
 
 /** Flags of `move_mount(2)`. */
-export const MOVE_MOUNT = { MOVE_MOUNT_F_EMPTY_PATH: 4 } as const;
+export const MOVE_MOUNT = { MOVE_MOUNT_F_EMPTY_PATH: 4, MOVE_MOUNT_T_EMPTY_PATH: 0x40 } as const;
 
 /** Attributes of `mount_setattr(2)`. */
 export const MOUNT_ATTR = {

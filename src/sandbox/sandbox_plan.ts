@@ -123,7 +123,9 @@ export function planSandbox(layout: Layout, facts: PlanFacts): Plan {
     ]),
     step("change to the new root", "chroot", ["."]),
     step("enter the new root", "chdir", ["/"]),
-    ...layout.binds.flatMap((bind, i) => mountBind(bind, binds[i]!)),
+    ...layout.binds.flatMap((bind, i) =>
+      mountBind(bind, binds[i]!, { name: `bind-${i}`, number: facts.spareFd })
+    ),
     ...(layout.network === "host" ? [] : [
       step("enter the sandbox's network namespace", "setns", [
         fd("pair-net"),
@@ -229,9 +231,13 @@ function mountParts(parts: readonly Part[]): Step[] {
   return [...overlays, step("enter it", "chdir", ["/m"])];
 }
 
+/** Directories of the root that something of ours is mounted on. */
+const SYSTEM_PLACES = ["dev", "tmp", "run", "proc"];
+
 function mountSystem(hidden: readonly HiddenPath[], limits: Limits): Step[] {
   const quiet = flags(MS, MS.MS_NOSUID, MS.MS_NODEV, MS.MS_NOEXEC);
   return [
+    ...SYSTEM_PLACES.map(findPlace),
     step("move /dev into place", "mount", ["/t/dev", "dev", null, flags(MS, MS.MS_MOVE), null]),
     step("mount /dev/pts", "mount", [
       "devpts",
@@ -251,29 +257,34 @@ function mountSystem(hidden: readonly HiddenPath[], limits: Limits): Step[] {
   ];
 }
 
-/** Within the new root, so that no link in it leads out. */
-function mountBind(bind: Layout["binds"][number], tree: Tree): Step[] {
-  const { target, isWritable, isDirectory } = bind;
+/** A snapshot may hold a link there, which would lead a mount away from what it has to cover. */
+function findPlace(name: string): Step {
+  const how = openHow("{O_PATH|O_DIRECTORY|O_CLOEXEC, resolve=RESOLVE_NO_SYMLINKS}", {
+    flags: O.O_PATH + O.O_DIRECTORY + O.O_CLOEXEC,
+    resolve: RESOLVE.RESOLVE_NO_SYMLINKS,
+  });
+  return step(`find /${name}, which must be no link`, "openat2", [CWD, name, how, OPEN_HOW.size]);
+}
+
+/**
+ * Within the new root, so that no link in it leads out, and beneath descriptors: a sandbox beside this
+ * one may change the names of a place that both may write to, at any moment.
+ */
+function mountBind(
+  bind: Layout["binds"][number],
+  tree: Tree,
+  { name, number }: { readonly name: string; readonly number: number },
+): Step[] {
+  const { source, target, isWritable, isDirectory } = bind;
   const names = target.split("/").filter((name) => name !== "");
-  const paths = names.map((_, i) => `/${names.slice(0, i + 1).join("/")}`);
-  const parents = isDirectory ? paths : paths.slice(0, -1);
   const attributes = MOUNT_ATTR.MOUNT_ATTR_NOSUID + MOUNT_ATTR.MOUNT_ATTR_NODEV +
     (isWritable ? 0 : MOUNT_ATTR.MOUNT_ATTR_RDONLY);
   return [
-    ...parents.flatMap((path) => [
-      { ...makeDirectory(path), optional: true },
-      reach(path),
-    ]),
-    ...(isDirectory ? [] : [
-      step(`make ${target}`, "mknodat", [CWD, target, mode(S.S_IFREG | 0o644), 0], {
-        optional: true,
-      }),
-    ]),
-    { ...moveTree(tree, target), name: `bind "${bind.source}" to "${target}"` },
-    step(`protect "${target}"`, "mount_setattr", [
-      CWD,
-      target,
-      flags(AT, AT.AT_RECURSIVE, AT.AT_SYMLINK_NOFOLLOW),
+    step("number it", "dup3", [tree.handle, number, flags(O, O.O_CLOEXEC)]),
+    step(`protect "${source}"`, "mount_setattr", [
+      number,
+      "",
+      flags(AT, AT.AT_RECURSIVE, AT.AT_EMPTY_PATH),
       {
         size: MOUNT_ATTR_STRUCT.size,
         fields: [{ offset: MOUNT_ATTR_STRUCT.attr_set, value: attributes }],
@@ -281,20 +292,52 @@ function mountBind(bind: Layout["binds"][number], tree: Tree): Step[] {
       },
       MOUNT_ATTR_STRUCT.size,
     ]),
+    ...names.flatMap((own, i) => {
+      const above = `${name}-above-${i}`;
+      const isFile = !isDirectory && i === names.length - 1;
+      return [
+        reach(`/${names.slice(0, i).join("/")}`, above),
+        isFile
+          ? step(`make ${target}`, "mknodat", [output(above), own, mode(S.S_IFREG | 0o644), 0], {
+            optional: true,
+          })
+          : { ...makeDirectory(own, output(above)), optional: true },
+      ];
+    }),
+    reach(target, `${name}-place`, O.O_NOFOLLOW),
+    step(`bind "${source}" to "${target}"`, "move_mount", [
+      number,
+      "",
+      output(`${name}-place`),
+      "",
+      flags(
+        MOVE_MOUNT,
+        MOVE_MOUNT.MOVE_MOUNT_F_EMPTY_PATH,
+        MOVE_MOUNT.MOVE_MOUNT_T_EMPTY_PATH,
+      ),
+    ]),
   ];
 }
 
 /** A link of a layer may lead elsewhere inside, but not by /proc/self/fd to what we have open. */
-function reach(path: string): Step {
-  const how: Struct = {
-    size: OPEN_HOW.size,
-    fields: [
-      { offset: OPEN_HOW.flags, value: O.O_PATH + O.O_CLOEXEC },
-      { offset: OPEN_HOW.resolve, value: RESOLVE.RESOLVE_NO_MAGICLINKS },
-    ],
-    shown: "{O_PATH|O_CLOEXEC, resolve=RESOLVE_NO_MAGICLINKS}",
-  };
-  return step(`reach "${path}"`, "openat2", [CWD, path, how, OPEN_HOW.size]);
+function reach(path: string, name: string, more = 0): Step {
+  const nofollow = more === 0 ? "" : "O_NOFOLLOW|";
+  const how = openHow(`{O_PATH|${nofollow}O_CLOEXEC, resolve=RESOLVE_NO_MAGICLINKS}`, {
+    flags: O.O_PATH + O.O_CLOEXEC + more,
+    resolve: RESOLVE.RESOLVE_NO_MAGICLINKS,
+  });
+  return step(`reach "${path}"`, "openat2", [CWD, path, how, OPEN_HOW.size], { output: name });
+}
+
+function openHow(
+  shown: string,
+  { flags, resolve }: { readonly flags: number; readonly resolve: number },
+): Struct {
+  const fields = [
+    { offset: OPEN_HOW.flags, value: flags },
+    { offset: OPEN_HOW.resolve, value: resolve },
+  ];
+  return { size: OPEN_HOW.size, fields, shown };
 }
 
 function mountTmpfs(what: string, target: string, options: string): Step {
@@ -311,8 +354,8 @@ function sized(bytes: number | null): string {
   return bytes === null ? "" : `,size=${bytes}`;
 }
 
-function makeDirectory(path: string): Step {
-  return step(`make ${path}`, "mkdirat", [CWD, path, mode(0o755)]);
+function makeDirectory(path: string, parent: Argument = CWD): Step {
+  return step(`make ${path}`, "mkdirat", [parent, path, mode(0o755)]);
 }
 
 function bindOver(source: string, target: string): Step {

@@ -74,7 +74,10 @@ async function runOutsideAll(
   attacks: readonly Attack[],
   under: readonly string[],
 ): Promise<Answers> {
-  return parseAnswers(attacks, await runOutside(programs(attacks, { isApart: under.length > 0 }), under));
+  return parseAnswers(
+    attacks,
+    await runOutside(programs(attacks, { isApart: under.length > 0 }), under),
+  );
 }
 
 async function hostsOf(attacks: readonly Attack[]): Promise<ReadonlyMap<Attack, unknown>> {
@@ -106,7 +109,9 @@ export function programs(
 ): string {
   const functions = attacks.map(({ python }, i) => `def attack_${i}():\n${indent(python)}\n`);
   const calls = attacks.map(({ argument }, i) =>
-    `answers.append(alone(attack_${i}, ${JSON.stringify(argument?.() ?? "")}, ${isApart ? 1 : 0}))\n`
+    `answers.append(alone(attack_${i}, ${JSON.stringify(argument?.() ?? "")}, ${
+      isApart ? 1 : 0
+    }))\n`
   );
   return prelude() + functions.join("") + calls.join("") + "print(json.dumps(answers))\n";
 }

@@ -1,7 +1,7 @@
 /** Use case: what a sandbox wrote, kept when it has ended. */
-import { HostError, messageOf, UsageError } from "../errors.ts";
+import { HostError, messageOf, MinisandboxError, UsageError } from "../errors.ts";
 import type { Layout } from "../sandbox/mod.ts";
-import { checkName, taken } from "../store/mod.ts";
+import { checkName, HeldDirectory, taken } from "../store/mod.ts";
 import { ensureLayers } from "./layer.ts";
 import { isBaseName } from "./named_base.ts";
 import type { Node } from "./node.ts";
@@ -20,13 +20,26 @@ interface Work {
 }
 
 /**
- * Refuses, before anything has run, what could not be kept afterwards.
+ * Where what is written will be kept: under a name, or in a directory. That is held from before
+ * anything runs: a program inside may be let write to it, or to what it lies in.
+ */
+export class KeepPlace implements Disposable {
+  constructor(readonly name: string | null, readonly directory: HeldDirectory | null) {}
+
+  /** Lets the directory go. */
+  [Symbol.dispose](): void {
+    this.directory?.[Symbol.dispose]();
+  }
+}
+
+/**
+ * Opens the place, and refuses, before anything has run, what could not be kept afterwards.
  *
  * @param place A name, or a directory, which holds a slash.
  * @throws {UsageError} If the name is taken, or what is written lies in memory.
  * @throws {HostError} If the directory cannot be made.
  */
-export function checkKeep({ store }: Node, { upper }: SandboxSpec, place: string): void {
+export function openKeepPlace({ store }: Node, { upper }: SandboxSpec, place: string): KeepPlace {
   if (upper.kind === "tmpfs") {
     throw new UsageError("Cannot keep what is written to memory: it ends with the sandbox", {
       remedy: "Give --upper disk, or leave --keep out.",
@@ -35,10 +48,11 @@ export function checkKeep({ store }: Node, { upper }: SandboxSpec, place: string
   if (!place.includes("/")) {
     checkName("snapshot", place);
     if (store.names.has("snapshot", place)) throw taken("snapshot", place);
-    return;
+    return new KeepPlace(place, null);
   }
   try {
     Deno.mkdirSync(place, { recursive: true });
+    return new KeepPlace(null, new HeldDirectory(place));
   } catch (error) {
     throw new HostError(`Cannot keep in ${JSON.stringify(place)}: ${messageOf(error)}`, {
       cause: error,
@@ -57,20 +71,24 @@ export async function keepUpper(
   spec: SandboxSpec,
   { layout, place, ...watch }: Omit<Work, "level"> & {
     readonly layout: Layout;
-    readonly place: string;
+    readonly place: KeepPlace;
   },
 ): Promise<void> {
   await using scratch = node.store.openScratch();
-  const isName = !place.includes("/");
-  const archive = isName ? `${scratch.dir}/${FILE}` : `${place}/.${FILE}.part`;
-  const level = isName ? null : 6;
+  const { name, directory } = place;
+  const dir = directory?.path ?? scratch.dir;
+  const part = `${dir}/.${FILE}.part`;
   try {
-    await writeFile(archive, (write) => pack(node, layout, write, { ...watch, level }));
-    if (isName) await nameSnapshot(node, spec, place, archive, watch.signal);
-    else await Deno.rename(archive, `${place}/${FILE}`);
+    await writeFile(
+      part,
+      (write) => pack(node, layout, write, { ...watch, level: name === null ? 6 : null }),
+    );
+    if (name === null) await Deno.rename(part, `${dir}/${FILE}`);
+    else await nameSnapshot(node, spec, name, part, watch.signal);
   } catch (error) {
-    await Deno.remove(archive).catch(() => {});
-    throw error;
+    await Deno.remove(part).catch(() => {});
+    if (error instanceof MinisandboxError || watch.signal.aborted) throw error;
+    throw new HostError(`Cannot keep what was written: ${messageOf(error)}`, { cause: error });
   }
 }
 
@@ -115,8 +133,12 @@ async function nameSnapshot(
   await store.names.write("snapshot", name, snapshot);
 }
 
+/** A file that a killed run left is removed, or a link that a program put there: none is followed. */
 async function writeFile(path: string, fill: (write: WriteBytes) => Promise<void>): Promise<void> {
-  using file = await Deno.open(path, { write: true, create: true, truncate: true });
+  await Deno.remove(path).catch((error) => {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  });
+  using file = await Deno.open(path, { write: true, createNew: true });
   await fill(async (bytes) => {
     for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
   });

@@ -1,5 +1,6 @@
 /** Use case: one command in a new sandbox, from spec to outcome. */
 import type { Program, Sandbox } from "../sandbox/mod.ts";
+import type { KeepPlace } from "./keep.ts";
 import type { Node } from "./node.ts";
 import type { RunReport } from "./outcome.ts";
 import { openPlace, prepare, type PrepareOptions } from "./prepare.ts";
@@ -33,12 +34,14 @@ export interface RunningCommand {
 export async function run(node: Node, spec: SandboxSpec, options: RunOptions): Promise<RunReport> {
   checkSpec(spec);
   const { phases, keep = null } = options;
-  if (keep !== null) (await import("./keep.ts")).checkKeep(node, spec, keep);
+  using keepPlace = keep === null
+    ? null
+    : (await import("./keep.ts")).openKeepPlace(node, spec, keep);
   await node.store.sweep();
   phases.end("store");
   node.startEngine();
   phases.end("holder");
-  const report = await prepareAndRun(node, spec, options);
+  const report = await prepareAndRun(node, spec, { ...options, keepPlace });
   phases.end("close");
   return report;
 }
@@ -46,9 +49,9 @@ export async function run(node: Node, spec: SandboxSpec, options: RunOptions): P
 async function prepareAndRun(
   node: Node,
   spec: SandboxSpec,
-  options: RunOptions,
+  options: RunOptions & { readonly keepPlace: KeepPlace | null },
 ): Promise<RunReport> {
-  const { phases, signal, keep = null, onNote = () => {} } = options;
+  const { phases, signal, keepPlace, onNote = () => {} } = options;
   const { engine } = node;
   using prepared = await prepare(node, spec, options);
   const program = toProgram(spec, prepared.user);
@@ -65,9 +68,9 @@ async function prepareAndRun(
   } finally {
     await sandbox.close();
   }
-  if (keep !== null) {
+  if (keepPlace !== null) {
     const { keepUpper } = await import("./keep.ts");
-    await keepUpper(node, spec, { layout: place.layout, place: keep, onNote, signal });
+    await keepUpper(node, spec, { layout: place.layout, place: keepPlace, onNote, signal });
     phases.end("keep");
   }
   return report;

@@ -95,7 +95,7 @@ export function rules(
     {
       number: number("ioctl"),
       errno: EPERM,
-      oneOf: { argument: 1, values: [IOCTL.TIOCSTI, IOCTL.TIOCLINUX] },
+      oneOf: { argument: 1, values: [IOCTL.TIOCSTI, IOCTL.TIOCLINUX, IOCTL.TIOCSETD] },
     },
     ...(["socket", "socketpair"] as const).map((name) => ({
       number: number(name),

@@ -221,8 +221,9 @@ def alone(attack, argument, isApart):
         os.write(writer, text.encode())
         os._exit(0)
     os.close(writer)
-    with open(reader, encoding="utf-8") as it:
-        text = it.read()
     status = os.waitpid(child, 0)[1]
+    attempt(os.killpg, child, signal.SIGKILL)
+    text = os.read(reader, 65536).decode() if status == 0 else f"status {status}"
+    os.close(reader)
     return f"signal {status & 127}" if os.WIFSIGNALED(status) else text
 `;

@@ -66,8 +66,8 @@ for (const machine of ["x86_64", "aarch64"] as const) {
     }
   });
 
-  Deno.test(`on ${machine} no key can be typed into a terminal, whatever is in the high bits`, () => {
-    for (const request of [0x5412n, 0x541cn]) {
+  Deno.test(`on ${machine} no key can be typed into a terminal, and no line discipline set, whatever is in the high bits`, () => {
+    for (const request of [0x5412n, 0x541cn, 0x5423n]) {
       for (const high of [0n, 1n << 32n, 1n << 63n, 0xffff_ffffn << 32n]) {
         assertEquals(ask("ioctl", 0, request + high), EPERM);
         assertEquals(ask("ioctl", request + high, 0), ALLOW); // it is the second that counts

@@ -269,6 +269,8 @@ export const RLIMIT = {
   RLIMIT_CORE: 4,
   RLIMIT_NPROC: 6,
   RLIMIT_NOFILE: 7,
+  RLIMIT_SIGPENDING: 11,
+  RLIMIT_MSGQUEUE: 12,
 } as const;
 
 /** Sockets. */

@@ -10,9 +10,11 @@ import {
   planProcess,
   planSandbox,
   processFacts,
+  shareOf,
   showStep,
   standingOf,
   toMapText,
+  USUAL_TEMPLATE,
 } from "../sandbox/mod.ts";
 import { namedTrees } from "./base.ts";
 import { findLayers } from "./layer.ts";
@@ -40,6 +42,7 @@ export async function planRun(node: Node, spec: SandboxSpec): Promise<PlanSectio
   const { host, store } = node;
   const { uids, gids, kind } = host.identity;
   const standing = standingOf(host.identity);
+  const quotas = shareOf(host.quotas);
   const ground = { host, trees: namedTrees(store, host), mapsIds: () => kind === "root" };
   using base = await openBase({ store, ground, idmap: node.idmap }, spec);
   const user = findUser(base.users, spec.user, host);
@@ -59,8 +62,11 @@ export async function planRun(node: Node, spec: SandboxSpec): Promise<PlanSectio
   const maps = { uids: toMapText(nestedExtents(uids)), gids: toMapText(nestedExtents(gids)) };
   return [
     section("start the holder, in new user and pid namespaces", planHolder()),
-    section("prepare mount namespaces", planNamespaces(standing)),
-    section("make a user and a network namespace", planPair(standing, spec.network, null)),
+    section("prepare mount namespaces", planNamespaces(standing, { ...USUAL_TEMPLATE, quotas })),
+    section(
+      "make a user and a network namespace",
+      planPair(standing, spec.network, { limit: null, quotas }),
+    ),
     section("map its ids", planIdMaps("PID", maps, standing)),
     section("make the sandbox", planSandbox(layout, planFacts(host, null))),
     section("start the command", planProcess(program, processFacts(host, user, layout, null))),

@@ -47,6 +47,7 @@ import { openProgram } from "./program_file.ts";
 import { noUserNamespace } from "./remedy.ts";
 import { Sandbox } from "./sandbox.ts";
 import { planIdMapping, planSandbox } from "./sandbox_plan.ts";
+import { halfOf, shareOf, underHalf } from "./quota.ts";
 import type { Plan } from "./step.ts";
 
 /** A user and a network namespace for one sandbox, by descriptor. */
@@ -126,16 +127,17 @@ export class Engine implements Disposable {
   }
 
   /** Prepares the mount namespaces that sandboxes come from. */
-  #makeTemplate(wanted: Template): void {
+  #makeTemplate(wanted: Omit<Template, "quotas">): void {
     const means = { flags: CLONE.CLONE_FILES };
-    let template = wanted;
+    const quotas = this.#hasOwners ? shareOf(this.host.quotas) : halfOf(this.host.quotas);
+    let template: Template = { ...wanted, quotas };
     let namespaces: Running;
     try {
       namespaces = this.#run(planNamespaces(this.#standing, template), means);
     } catch (error) {
       const isPivot = error instanceof SetupError && error.step === PIVOT;
       if (!isPivot || !isErrno(error.cause, "EPERM")) throw error;
-      template = { ...wanted, pivots: false };
+      template = { ...template, pivots: false };
       namespaces = this.#run(planNamespaces(this.#standing, template), means);
     }
     wait(namespaces.output("pid"));
@@ -151,7 +153,8 @@ export class Engine implements Disposable {
     let holder: Running;
     try {
       const user = this.#standing.hasUserNamespace ? CLONE.CLONE_NEWUSER : 0;
-      holder = this.#launch(planHolder(), { flags: user | CLONE.CLONE_NEWPID });
+      const flags = user | CLONE.CLONE_NEWPID;
+      holder = underHalf(this.host.quotas, () => this.#launch(planHolder(), { flags }));
     } catch (error) {
       throw noUserNamespace(error);
     }
@@ -242,11 +245,16 @@ export class Engine implements Disposable {
 
   /** How many processes all users of a pair may have: one user is limited without, a cgroup better. */
   #pairProcesses(limits: Limits): number | null {
-    const { kind } = this.host.identity;
-    if (kind === "single" || kind === "none") return null;
+    if (!this.#hasOwners) return null;
     const isCounted = this.#controllers(limits).includes("pids") &&
       this.#cgroupParent.find("pids") !== null;
     return isCounted ? null : limits.pids;
+  }
+
+  /** Whether each pair has a user of its own for an owner: the kernel counts a namespace's use to him. */
+  get #hasOwners(): boolean {
+    const { kind } = this.host.identity;
+    return kind === "root" || kind === "subordinate";
   }
 
   get #standing(): Standing {
@@ -266,8 +274,9 @@ export class Engine implements Disposable {
   /** The one id of a user without subordinate ids may be shown as any. */
   #makePair({ uid, gid }: ShownUser, network: Network, processes: number | null): Pair {
     const { identity } = this.host;
-    const limit = processes === null ? null : { processes, owner: this.#nextOwner() };
-    const keeper = this.#launch(planPair(this.#standing, network, limit));
+    const limit = this.#hasOwners ? { processes, owner: this.#nextOwner() } : null;
+    const quotas = shareOf(this.host.quotas);
+    const keeper = this.#launch(planPair(this.#standing, network, { limit, quotas }));
     const { pid, pidfd } = keeper.child;
     try {
       const refusal = keeper.refusal();

@@ -4,6 +4,7 @@ import type { Host } from "./host.ts";
 import { standingOf } from "./identity.ts";
 import type { Layout } from "./layout.ts";
 import { MAX_LOWERS } from "./holder_plan.ts";
+import { shareOf } from "./quota.ts";
 import type { ProcessFacts, Program } from "./process_plan.ts";
 import type { PlanFacts } from "./sandbox_plan.ts";
 
@@ -41,6 +42,7 @@ export function processFacts(
     ignoredSignals,
     oomScore: Math.min(oomScore + OOM_STEP, 1000),
     joinFiles: cgroup?.joinFiles ?? [],
+    quotas: shareOf(host.quotas),
     limits: {
       processes: cgroup?.countsPids ? null : pids,
       openFiles: files,

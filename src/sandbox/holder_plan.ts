@@ -13,6 +13,7 @@ import {
 } from "./process_step.ts";
 import { hideMemory } from "./harden.ts";
 import type { Standing } from "./identity.ts";
+import { limitQuotas, limitWatchers, type Quotas } from "./quota.ts";
 import { bringUp, type Network } from "./network_plan.ts";
 import { bytes, fd, flags, mode, output, type Plan, type Step, step } from "./step.ts";
 
@@ -25,10 +26,12 @@ export interface Template {
   readonly lowers: number;
   /** Whether the host's mounts are left for good: Docker's filter refuses pivot_root(2) to all. */
   readonly pivots: boolean;
+  /** What each user of the holder may have: of all sandboxes, or of one where each has its own. */
+  readonly quotas: Quotas;
 }
 
-/** Unless a sandbox has more lowers. */
-export const USUAL_TEMPLATE: Template = { lowers: 16, pivots: true };
+/** How it is made unless a sandbox has more lowers. */
+export const USUAL_TEMPLATE: Omit<Template, "quotas"> = { lowers: 16, pivots: true };
 
 /** The name of the step that Docker's filter refuses. */
 export const PIVOT = "make it the root";
@@ -62,7 +65,7 @@ export function planHolder(): Plan {
  */
 export function planNamespaces(
   standing: Standing,
-  { lowers, pivots }: Template = USUAL_TEMPLATE,
+  { lowers, pivots, quotas }: Template,
 ): Plan {
   return [
     step("enter the holder's namespaces", "setns", [
@@ -70,6 +73,7 @@ export function planNamespaces(
       flags(CLONE, ...userNamespace(standing), CLONE.CLONE_NEWPID),
     ]),
     ...becomeRoot(standing),
+    ...(standing.hasUserNamespace ? limitWatchers(quotas) : []),
     step("copy the host's mounts", "unshare", [flags(CLONE, CLONE.CLONE_NEWNS)]),
     step("keep the copy from changing the host", "mount", [
       null,
@@ -158,20 +162,26 @@ function bindDevice(name: string, target: string): Step[] {
   return [bind(`/dev/${name}`, target), makeReadOnly(target, MS.MS_NOEXEC)];
 }
 
-/** How many processes all users of a pair may have together, and the holder's user who owns it. */
+/** What all users of a pair may have together, and the holder's user who owns it. */
 export interface PairLimit {
-  readonly processes: number;
+  /** Null where a cgroup counts them. */
+  readonly processes: number | null;
   readonly owner: number;
 }
 
 /** Plans a process that keeps a new user and network namespace, brought up, until it is killed. */
-export function planPair(standing: Standing, network: Network, limit: PairLimit | null): Plan {
+export function planPair(
+  standing: Standing,
+  network: Network,
+  { limit, quotas }: { readonly limit: PairLimit | null; readonly quotas: Quotas },
+): Plan {
   return [
     ...enterHolder(standing),
-    ...(limit === null ? [] : limitAllUsers(limit)),
+    ...(limit === null ? [] : limitAllUsers(limit, quotas)),
     step("make a user and a network namespace", "unshare", [
       flags(CLONE, ...userNamespace(standing), CLONE.CLONE_NEWNET),
     ]),
+    ...(standing.hasUserNamespace ? limitWatchers(quotas) : []),
     ...bringUp(network),
     ...setStdio(fd("alive"), fd("ready"), fd("null")),
     ...cleanUp(),
@@ -183,11 +193,12 @@ export function planPair(standing: Standing, network: Network, limit: PairLimit 
  * The kernel counts what runs in a user namespace to who made it, up to his limit then (since Linux
  * 5.14; before, each user is only limited for himself). So each pair is made by a user of its own.
  */
-function limitAllUsers({ processes, owner }: PairLimit): Plan {
+function limitAllUsers({ processes, owner }: PairLimit, quotas: Quotas): Plan {
   return [
     step("become the owner of the pair", "setresuid", [owner, owner, owner]),
     ...hideMemory(),
-    limitResource("RLIMIT_NPROC", processes),
+    ...(processes === null ? [] : [limitResource("RLIMIT_NPROC", processes)]),
+    ...limitQuotas(quotas),
   ];
 }
 

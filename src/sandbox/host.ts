@@ -2,6 +2,7 @@
 import { CAP, getrlimit, RLIMIT, setrlimit } from "../../ffi/mod.ts";
 import { HostError } from "../errors.ts";
 import { chooseIdentity, type Identity, type IdentityFacts, NO_IDENTITY } from "./identity.ts";
+import { type Quotas, readQuotas } from "./quota.ts";
 import type { HiddenPath } from "./sandbox_plan.ts";
 
 /** The facts about this host that plans are made from. */
@@ -20,6 +21,8 @@ export interface Host {
   readonly ignoredSignals: readonly number[];
   /** The limits of open files that we were started with: programs get them back. */
   readonly openFiles: { readonly soft: number; readonly hard: number };
+  /** What the kernel lets this user have at once. */
+  readonly quotas: Quotas;
 }
 
 /** Entries of /proc that tell of, or act on, the whole host. */
@@ -61,6 +64,7 @@ export function probeHost({ usesUserNamespace }: HostWish = USUAL_WISH): Host {
     oomScore: Number(readProc("self/oom_score_adj", "0")),
     ignoredSignals: parseIgnoredSignals(status),
     openFiles: openFileLimits(),
+    quotas: readQuotas(),
   };
 }
 

@@ -14,7 +14,14 @@ export { DEFAULT_LIMITS, type Limits, NO_LIMITS } from "./limit.ts";
 export { planFacts, processFacts } from "./facts.ts";
 export { fileSystemOf, freeSpace, holdsAttributes } from "./file_system.ts";
 export { CAPABILITIES, type Capability, type Hardening, USUAL_HARDENING } from "./harden.ts";
-export { MAX_LOWERS, planHolder, planIdMaps, planNamespaces, planPair } from "./holder_plan.ts";
+export {
+  MAX_LOWERS,
+  planHolder,
+  planIdMaps,
+  planNamespaces,
+  planPair,
+  USUAL_TEMPLATE,
+} from "./holder_plan.ts";
 export { findProgram, type Host, probeHost, readIdentityFacts } from "./host.ts";
 export {
   chooseIdentity,
@@ -40,6 +47,7 @@ export {
 export { type Channel, openChannel, removeChannel } from "./channel.ts";
 export { type ProcessEntry, ProcessTable } from "./process_table.ts";
 export { planProcess, type Program } from "./process_plan.ts";
+export { shareOf } from "./quota.ts";
 export { type Pty, Sandbox, type Stdio } from "./sandbox.ts";
 export { planSandbox } from "./sandbox_plan.ts";
 export { SIGNAL_NAMES, type SignalName, signalName, signalNumber } from "./signal.ts";

@@ -18,6 +18,7 @@ import {
   resetSignals,
   setStdio,
 } from "./process_step.ts";
+import { limitQuotas, type Quotas } from "./quota.ts";
 import { fd, flags, mode, named, output, type Plan, type Step, step } from "./step.ts";
 
 /** A program to be started. */
@@ -61,6 +62,8 @@ export interface ProcessFacts {
   /** The files of the sandbox's cgroups to which a process writes to join. */
   readonly joinFiles: readonly string[];
   readonly limits: ProcessLimits;
+  /** What one sandbox may have of its user's quotas. */
+  readonly quotas: Quotas;
   /** The soft and hard limit of open files that programs get, unless they are given fewer. */
   readonly openFiles: { readonly soft: number; readonly hard: number };
   /** The limit of core files: one byte where the host would hand them to a program of its own. */
@@ -233,13 +236,14 @@ function openTerminal(number: number): Step[] {
   ];
 }
 
-function limitResources({ openFiles, coreLimit, limits }: ProcessFacts): Step[] {
+function limitResources({ openFiles, coreLimit, limits, quotas }: ProcessFacts): Step[] {
   const { processes, fileBytes, cpuSeconds } = limits;
   const soft = Math.min(limits.openFiles ?? openFiles.soft, openFiles.hard);
   const hard = Math.min(limits.openFiles ?? openFiles.hard, openFiles.hard);
   return [
     limitResource("RLIMIT_NOFILE", soft, hard),
     limitResource("RLIMIT_CORE", coreLimit),
+    ...limitQuotas(quotas),
     ...(processes === null ? [] : [limitResource("RLIMIT_NPROC", processes)]),
     ...(fileBytes === null ? [] : [limitResource("RLIMIT_FSIZE", fileBytes)]),
     // The soft limit is told by SIGXCPU; who goes on a second longer is killed.

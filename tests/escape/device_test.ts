@@ -1,13 +1,6 @@
 /** Attacks by device nodes: made, found, bound, brought by a root, and by terminals. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import {
-  NAMESPACES,
-  program,
-  PYTHON,
-  runInside,
-  runOutside,
-  testAttacks,
-} from "../support/attack.ts";
+import { program, PYTHON, runInside, runOutside, testAttacks } from "../support/attack.ts";
 import { bash, BINARY, minisandbox, sharedStore } from "../support/minisandbox.ts";
 import { onlyAs } from "../support/identity.ts";
 import { requires } from "../support/requirement.ts";
@@ -144,7 +137,8 @@ return sorted({attempt(fcntl.ioctl, follower, it, 0) for it in codes})`,
     inside: "['ENOTTY']",
   },
   {
-    deed: "give a terminal a line discipline, for which a module may be loaded (CVE-2017-2636's kind)",
+    deed:
+      "give a terminal a line discipline, for which a module may be loaded (CVE-2017-2636's kind)",
     python: `
 leader, follower = os.openpty()
 own = struct.pack("i", 0)

@@ -28,5 +28,6 @@ export function hostOf(kind: Identity["kind"]): Host {
     oomScore: 0,
     ignoredSignals: [13, 20],
     openFiles: { soft: 1024, hard: 4096 },
+    quotas: { signals: 8000, queueBytes: 80000, watchers: 128 },
   };
 }

@@ -4,8 +4,10 @@ import { planNamespaces, standingOf } from "../../src/sandbox/mod.ts";
 import { KINDS } from "../support/host.ts";
 import { calls, place, places } from "../support/plan.ts";
 
+const quotas = { signals: 8000, queueBytes: 80_000, watchers: 128 };
+
 const plan = (kind: (typeof KINDS)[number], pivots: boolean) =>
-  planNamespaces(standingOf({ kind }), { lowers: 3, pivots });
+  planNamespaces(standingOf({ kind }), { lowers: 3, pivots, quotas });
 
 Deno.test("the template leaves the host's mounts behind", () => {
   for (const kind of KINDS) {

@@ -224,7 +224,7 @@ function mountParts(parts: readonly Part[]): Step[] {
       "overlay",
       part.target === "/" ? "/m" : `/m${part.target}`,
       "overlay",
-      0,
+      flags(MS, MS.MS_NODEV), // what a root brings: without a user namespace it would be the host's
       `lowerdir=${names},upperdir=/u/upper/${i},workdir=/u/work/${i},userxattr,volatile`,
     ]);
   });

@@ -75,7 +75,7 @@ return sorted(answers)`,
 return sorted(os.listdir("/dev/pts"))`,
   "give the other a name": "call('sethostname', 'evil', 4)",
   "lower the other's priority by its user": `
-os.setpriority(os.PRIO_USER, 0, 19)
+attempt(os.setpriority, os.PRIO_USER, 0, 19) # init may be out of its reach
 return "done"`,
   "end all processes of its user": `
 child = os.fork()

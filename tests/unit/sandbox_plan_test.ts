@@ -171,6 +171,7 @@ Deno.test("overlays are mounted from the root down, and carry no option that let
     const overlays = calls(plan, /^mount\("overlay"/);
     assertEquals(overlays[0]!.startsWith('mount("overlay", "/m", '), true);
     assert(overlays.every((call) => call.includes("userxattr,volatile")));
+    assert(overlays.every((call) => call.includes("MS_NODEV")));
     assert(!overlays.some((call) => /metacopy|redirect_dir|index=/.test(call)));
   });
 });

@@ -16,7 +16,7 @@ export function parseJson<T extends z.ZodMiniType>(
 ): z.infer<T> {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(text, refuseProto);
   } catch (error) {
     throw new UsageError(`Cannot read ${what}: ${messageOf(error)}`, {
       remedy: "It must be one JSON object.",
@@ -29,6 +29,12 @@ export function parseJson<T extends z.ZodMiniType>(
   throw new UsageError(`Cannot read ${what}: ${path}${describeIssue(issue!, value)}`, {
     remedy: `See its fields by: minisandbox ${help} --help.`,
   });
+}
+
+/** A field of this name would be lost without a word: objects are copied by assignment. */
+function refuseProto(name: string, value: unknown): unknown {
+  if (name !== "__proto__") return value;
+  throw new Error('no field can be called "__proto__"');
 }
 
 /** Gives the fields that are there: none that is undefined. */

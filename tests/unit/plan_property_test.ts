@@ -1,0 +1,211 @@
+/** Tests by property of what every plan holds to, whatever it is asked for. */
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { CAP } from "../../ffi/mod.ts";
+import { CAPABILITIES } from "../../src/app/spec.ts";
+import { NO_LIMITS } from "../../src/sandbox/limit.ts";
+import {
+  type Layout,
+  type Plan,
+  planFacts,
+  planHolder,
+  planNamespaces,
+  planPair,
+  planProcess,
+  planSandbox,
+  processFacts,
+  type Program,
+  shareOf,
+  standingOf,
+} from "../../src/sandbox/mod.ts";
+import { rules } from "../../src/sandbox/seccomp.ts";
+import { showCall } from "../../src/sandbox/step.ts";
+import { NR_BY_MACHINE } from "../../ffi/mod.ts";
+import { hostOf, KINDS } from "../support/host.ts";
+import { calls, place, places } from "../support/plan.ts";
+import { assertProperty } from "../support/property.ts";
+
+const NUM_RUNS = 400;
+
+/** Calls that change what others see, unless a mount namespace of its own stands before them. */
+const CHANGES =
+  /^(mount|umount2|pivot_root|move_mount|mkdirat|mknodat|symlinkat|sethostname|chroot|fchmodat|unlinkat)\(/;
+
+/** What may stand before: each acts on the process itself, or on a descriptor that it was given. */
+const HARMLESS =
+  /^(close|openat|write|open_tree|dup3|mount_setattr|setns|unshare|setgroups|setresgid|setresuid|prctl)\(/;
+
+const path = fc.array(fc.stringMatching(/^[a-z:,\\ ."\n]{1,6}$/), { minLength: 1, maxLength: 4 })
+  .map((names) => `/${names.join("/")}`);
+const lower = fc.record({ path, isIdMapped: fc.boolean() });
+
+const layout: fc.Arbitrary<Layout> = fc.record({
+  parts: fc.array(
+    fc.record({ target: path, lowers: fc.array(lower, { minLength: 1, maxLength: 4 }) }),
+    {
+      maxLength: 2,
+    },
+  ).map((more) => [{ target: "/", lowers: [{ path: "/x", isIdMapped: false }] }, ...more]),
+  upper: fc.oneof(
+    path.map((dir) => ({ kind: "disk" as const, dir })),
+    fc.record({
+      kind: fc.constant("tmpfs" as const),
+      sizeBytes: fc.option(fc.nat()),
+      inodes: fc.option(fc.nat()),
+    }),
+  ),
+  binds: fc.array(
+    fc.record({ source: path, target: path, isWritable: fc.boolean(), isDirectory: fc.boolean() }),
+    { maxLength: 4 },
+  ),
+  network: fc.constantFrom("none", "blackhole", "host"),
+  hostname: fc.stringMatching(/^[a-z]{1,8}$/),
+  limits: fc.constant(NO_LIMITS),
+});
+
+const program: fc.Arbitrary<Program> = fc.record({
+  argv: fc.array(fc.string(), { maxLength: 3 }).map((
+    more,
+  ): [string, ...string[]] => ["x", ...more]),
+  env: fc.array(fc.string()),
+  searchPath: fc.array(path, { maxLength: 3 }),
+  workdir: fc.oneof(path, fc.constantFrom("/proc/self/fd/3", "/proc/1/root")),
+  uid: fc.nat(),
+  gid: fc.nat(),
+  groups: fc.array(fc.nat(), { maxLength: 3 }),
+  pty: fc.option(fc.nat({ max: 99 })),
+  hasStdin: fc.boolean(),
+  hardening: fc.record({
+    capabilities: fc.uniqueArray(fc.constantFrom(...CAPABILITIES)),
+    allowsSetuid: fc.boolean(),
+    allowsNesting: fc.boolean(),
+  }),
+});
+
+const kind = fc.constantFrom(...KINDS);
+
+/** Checks what holds for each plan that ends in an execution inside. */
+function checkEnd(plan: Plan, filterAt: number): void {
+  const refused = new Set(
+    rules("x86_64").filter((it) => !it.anyBit && !it.oneOf && !it.noneOf)
+      .map(({ number }) => number),
+  );
+  for (const { call } of plan.slice(filterAt + 1)) {
+    assert(!refused.has(NR_BY_MACHINE[call][0]), `${call} after the filter`);
+  }
+  const entered = Math.max(...places(plan, /^(setns|unshare)\(/));
+  assert(places(plan, /^prctl\(PR_CAPBSET_DROP/).every((at) => at > entered));
+  for (const at of places(plan, /^setresuid\(/)) {
+    const next = plan.slice(at + 1).findIndex(({ name }) => name === "hide our memory");
+    assert(next >= 0 && next <= 1, "memory is not hidden after a change of user");
+  }
+  assert(/^execveat\(/.test(showCall(plan.at(-1)!)));
+}
+
+Deno.test("for any sandbox, no step before its namespaces touches the host, and every protection is there", () => {
+  assertProperty(
+    fc.property(layout, kind, (layout, kind) => {
+      const host = hostOf(kind);
+      const plan = planSandbox(layout, planFacts(host, null));
+      const own = place(plan, /^unshare\(.*CLONE_NEWNS/);
+      for (const step of plan.slice(0, own)) {
+        const call = showCall(step);
+        assert(HARMLESS.test(call) && !CHANGES.test(call), call);
+      }
+      for (const name of ["NEWNS", "NEWPID", "NEWIPC", "NEWUTS", "NEWCGROUP"]) {
+        assert(showCall(plan[own]!).includes(name));
+      }
+      const root = place(plan, /^chroot\("\."\)/);
+      const covered = [
+        "/t/sys",
+        ...host.hidden.map((it) => it.isDirectory ? "/t/empty" : "/t/null"),
+      ];
+      assertEquals(
+        calls(plan.slice(0, root), /^mount\("\/t\/(sys|empty|null)", "proc\//).length,
+        covered.length,
+      );
+      place(plan, /^mount\("proc", "proc", "proc", MS_NOSUID\|MS_NODEV\|MS_NOEXEC, NULL\)/);
+      for (const call of calls(plan, /^mount\("overlay"/)) assert(call.includes("MS_NODEV"), call);
+      for (const call of calls(plan, /^mount\("tmpfs"/)) {
+        assert(call.includes("MS_NOSUID|MS_NODEV"), call);
+      }
+      assertEquals(
+        calls(plan, /^mount_setattr\(\d+, "", .*NOSUID\|NODEV/).length,
+        layout.binds.length,
+      );
+      const [bound = Infinity] = places(plan, /^move_mount\(.*<bind-\d+-place>/);
+      assert(bound > root);
+      place(plan, /^prctl\(PR_SET_NO_NEW_PRIVS, 1/);
+      const kept = kind === "none" ? 1 : 0;
+      assertEquals(calls(plan, /^prctl\(PR_CAPBSET_DROP/).length, host.lastCapability + 1 - kept);
+      place(plan, /^close_range\(3, 4294967295, CLOSE_RANGE_CLOEXEC\)/);
+      checkEnd(plan, place(plan, /^prctl\(PR_SET_SECCOMP, 2/));
+    }),
+    { numRuns: NUM_RUNS },
+  );
+});
+
+Deno.test("for any program, all its namespaces are entered and every protection is there before it can be seen", () => {
+  assertProperty(
+    fc.property(program, kind, fc.constantFrom("none", "host"), (program, kind, network) => {
+      const host = hostOf(kind);
+      const facts = processFacts(host, program, { network, limits: NO_LIMITS }, null);
+      const plan = planProcess(program, facts);
+      const entered = place(plan, /^setns\(<init>/);
+      for (const step of plan.slice(0, entered)) {
+        const call = showCall(step);
+        assert(HARMLESS.test(call) && !CHANGES.test(call), call);
+      }
+      for (const name of ["NEWNS", "NEWPID", "NEWIPC", "NEWUTS", "NEWCGROUP"]) {
+        assert(showCall(plan[entered]!).includes(name));
+      }
+      assertEquals(calls(plan, CHANGES), []);
+      const seen = place(plan, /^clone\(/);
+      const filter = place(plan, /^prctl\(PR_SET_SECCOMP, 2/);
+      const closed = place(plan, /^close_range\(5, 4294967295, 0\)/);
+      assert(filter < closed && closed < seen);
+      const { capabilities, allowsSetuid } = program.hardening!;
+      assertEquals(
+        places(plan, /^prctl\(PR_SET_NO_NEW_PRIVS, 1/).filter((at) => at < filter).length,
+        allowsSetuid ? 0 : 1,
+      );
+      const dropped = new Set(
+        calls(plan, /^prctl\(PR_CAPBSET_DROP/).map((it) => Number(it.split(", ")[1])),
+      );
+      const kept = new Set<number>(capabilities.map((name) => CAP[name]));
+      for (let bit = 0; bit <= host.lastCapability; bit++) {
+        assertEquals(dropped.has(bit), !kept.has(bit));
+      }
+      // What a layer may lead to is followed only when nothing of ours is open.
+      assert(place(plan, /^chdir\(/) > seen);
+      for (const resource of ["NOFILE", "CORE", "SIGPENDING", "MSGQUEUE"]) {
+        place(plan, new RegExp(`^prlimit64\\(0, RLIMIT_${resource}`));
+      }
+      checkEnd(plan, filter);
+    }),
+    { numRuns: NUM_RUNS },
+  );
+});
+
+Deno.test("plans made once an engine touch the host in no mode", () => {
+  for (const kind of KINDS) {
+    const quotas = shareOf(hostOf(kind).quotas);
+    const standing = standingOf({ kind });
+    const namespaces = planNamespaces(standing, { quotas });
+    const own = places(namespaces, /^unshare\(.*CLONE_NEWNS/);
+    assertEquals(own.length, 2);
+    const changes = places(namespaces, CHANGES);
+    assert(changes.every((at) => at > own[0]!));
+    // The copy is cut off before anything is mounted in the second.
+    const slave = place(namespaces, /^mount\(NULL, "\/", NULL, MS_REC\|MS_SLAVE/);
+    const cut = place(namespaces, /^mount\(NULL, "\/", NULL, MS_REC\|MS_PRIVATE/);
+    assertEquals(changes[0], slave);
+    assert(changes.filter((at) => at !== slave).every((at) => at >= cut));
+    for (const network of ["none", "blackhole", "host"] as const) {
+      for (const limit of [null, { processes: 9, owner: 3 }, { processes: null, owner: 3 }]) {
+        assertEquals(calls(planPair(standing, network, { limit, quotas }), CHANGES), []);
+      }
+    }
+    assertEquals(calls(planHolder(), CHANGES), []);
+  }
+});

@@ -13,9 +13,13 @@ const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /** Joins the cgroups named before `--`, then executes what follows it. */
 const JOIN = 'while [ "$1" != -- ]; do echo $$ >"$1" || exit; shift; done; shift; exec "$@"';
 
+const ORDINARY = "an ordinary user";
+
 /** One user, and the checkout he uses. */
 export interface Identity {
   readonly name: string;
+  /** Who that is to a reader who does not know this machine. */
+  readonly kind: string;
   readonly isSelf: boolean;
   /** The suites that are run so; all that depend on the user if left out. */
   readonly suites?: readonly string[];
@@ -67,6 +71,7 @@ export async function* openIdentities(): AsyncGenerator<Identity> {
 function openSelf(name: string, env: Record<string, string> = {}): Identity {
   return {
     name,
+    kind: Deno.uid() === 0 ? name : ORDINARY,
     isSelf: true,
     allowWrite: () => Promise.resolve(),
     deno: (args, signal) =>
@@ -101,6 +106,7 @@ async function openUser(
   const prefix = ["setpriv", `--reuid=${name}`, `--regid=${name}`, "--init-groups", "--"];
   return {
     name,
+    kind: ORDINARY,
     isSelf: false,
     allowWrite: (file) => run("chown", [name, file]),
     deno: (args, signal) =>

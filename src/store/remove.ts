@@ -132,11 +132,20 @@ function openIfThere(dir: string): number | null {
   }
 }
 
-/** Opens a directory to empty it, and makes that possible: overlayfs leaves one with mode 0000. */
+/**
+ * Opens a directory to empty it, and makes that possible: overlayfs leaves one with mode 0000. Its mode
+ * is changed by descriptor: a link that took its name meanwhile would lead elsewhere.
+ */
 function openDirectory(fd: number, name: CString): number {
   const flags = O.O_DIRECTORY | O.O_NOFOLLOW | O.O_CLOEXEC;
-  if (Deno.uid() !== 0) fchmodAt(fd, name, 0o700);
-  return openAt(fd, name, flags);
+  if (Deno.uid() === 0) return openAt(fd, name, flags);
+  const found = openAt(fd, name, flags | O.O_PATH);
+  try {
+    fchmodAt(AT.AT_FDCWD, `/proc/self/fd/${found}`, 0o700);
+    return openAt(found, ".", flags);
+  } finally {
+    close(found);
+  }
 }
 
 /** A name is text of one character a byte. */

@@ -1,5 +1,6 @@
 /** Races against every call on files that the host makes where a program inside may change names. */
 import { assert, assertEquals } from "@std/assert";
+import { isErrno } from "../../ffi/mod.ts";
 import { removeTree } from "../../src/store/mod.ts";
 import { program, PYTHON } from "../support/attack.ts";
 import { bash, minisandbox, start } from "../support/minisandbox.ts";
@@ -165,7 +166,10 @@ Deno.test("a tree that changes while it is removed cannot have anything outside 
     const tree = shared(`${temp.path}/tree-${i}`);
     for (let j = 0; j < 50; j++) Deno.mkdirSync(`${tree}/d${j}/e`, { recursive: true });
     await whileFlipping(flipOutside(tree, secrets), async () => {
-      await removeTree(tree);
+      await removeTree(tree).catch((error) => {
+        // It may give up on a tree that changes without end, but only so.
+        assert(isErrno(error, "ENOTEMPTY", "ENOENT", "ENOTDIR"), `${error}`);
+      });
     });
     assertEquals(describeTree(secrets), before);
   }

@@ -13,14 +13,15 @@ import { parseMessage } from "../../src/app/worker_message.ts";
 import { damage, type Random, randomFrom, seedArchives } from "../support/damage.ts";
 import { BINARY } from "../support/minisandbox.ts";
 import { tar } from "../support/tar.ts";
+import { identity } from "../support/identity.ts";
 import { openUp, tempDir } from "../support/temp_dir.ts";
 import { describeTree } from "../support/tree.ts";
 import { pieces } from "../support/unpack.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** How many: all for root, fewer for the other users that the suite runs as. */
-const SHARE = Deno.uid() === 0 ? 1 : 0.1;
+/** How many: all for root, fewer in the other modes that the suite runs in. */
+const SHARE = identity() === "root" ? 1 : 0.1;
 const DECODED = 94_000 * SHARE;
 const UNPACKED = 5_000 * SHARE;
 const COMPRESSED = 1_000 * SHARE;

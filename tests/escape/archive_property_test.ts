@@ -2,12 +2,13 @@
 import { assertEquals, assertInstanceOf } from "@std/assert";
 import fc from "fast-check";
 import { ArchiveError } from "../../src/errors.ts";
+import { identity } from "../support/identity.ts";
 import { type Member, pax, tar } from "../support/tar.ts";
 import { openUp, tempDir } from "../support/temp_dir.ts";
 import { describeTree } from "../support/tree.ts";
 import { unpackBytes } from "../support/unpack.ts";
 
-const RUNS = Deno.uid() === 0 ? 1500 : 300;
+const RUNS = identity() === "root" ? 1500 : 300;
 
 /** Parts of names, few, so that entries meet. */
 const part = fc.constantFrom(

@@ -1,6 +1,6 @@
 /** Attacks by what is shared without being a file's content: locks, leases, watches, dumps, names. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { program, PYTHON, runInside, runOutside, testAttacks } from "../support/attack.ts";
+import { cannot, program, PYTHON, runInside, runOutside, testAttacks } from "../support/attack.ts";
 import { bash, minisandbox, start } from "../support/minisandbox.ts";
 import { readUntil } from "../support/read_until.ts";
 import { tar } from "../support/tar.ts";
@@ -149,7 +149,7 @@ return os.WCOREDUMP(os.waitpid(child, 0)[1]), os.listdir(".")`,
 testAttacks([
   {
     deed: "see the control group of the host that it is in",
-    outside: null, // hosts differ
+    outside: cannot("hosts differ"),
     python: `
 lines = open("/proc/self/cgroup").read().split()
 return sorted({line.split(":", 2)[2] for line in lines}), os.path.exists("/sys/fs/cgroup")`,
@@ -158,7 +158,7 @@ return sorted({line.split(":", 2)[2] for line in lines}), os.path.exists("/sys/f
   {
     deed: "see the store or an upper of the host in its mounts",
     argument: () => Deno.env.get("HOME") ?? "/root",
-    outside: null, // it says nothing of sandboxes there
+    outside: cannot("it says nothing of sandboxes there"),
     python: `
 text = open("/proc/self/mountinfo").read()
 options = [line.split(" - ")[1] for line in text.splitlines()]
@@ -175,7 +175,7 @@ return sorted({it for line in options for it in line.split()[2].split(",") if "d
   },
   {
     deed: "change its own domain, clock, or time zone of the kernel",
-    outside: null, // it would change the host
+    outside: cannot("it would change the host"),
     python: `
 return sorted({attempt(call, "setdomainname", "evil", 4), attempt(time.clock_settime, 0, 0),
     attempt(call, "settimeofday", None, struct.pack("ii", 60, 0))})`,
@@ -184,7 +184,7 @@ return sorted({attempt(call, "setdomainname", "evil", 4), attempt(time.clock_set
   },
   {
     deed: "see when and how often the host is interrupted",
-    outside: null, // hosts differ
+    outside: cannot("hosts differ"),
     python: `
 return [it for it in ("/proc/timer_list", "/proc/sched_debug", "/proc/latency_stats", "/proc/irq/0")
     if os.path.exists(it) and os.path.getsize(it) > 0 and os.path.isfile(it)]`,
@@ -192,7 +192,7 @@ return [it for it in ("/proc/timer_list", "/proc/sched_debug", "/proc/latency_st
   },
   {
     deed: "read where the kernel lies in memory",
-    outside: null, // a setting decides
+    outside: cannot("a setting decides"),
     python: `
 found = {line.split()[0] for line in open("/proc/kallsyms")} if os.path.exists("/proc/kallsyms") else set()
 return sorted(found - {"0000000000000000"})[:1]`,

@@ -1,6 +1,6 @@
 /** Attacks by device nodes: made, found, bound, brought by a root, and by terminals. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { program, PYTHON, runInside, runOutside, testAttacks } from "../support/attack.ts";
+import { cannot, program, PYTHON, runInside, runOutside, testAttacks } from "../support/attack.ts";
 import { bash, BINARY, minisandbox, sharedStore } from "../support/minisandbox.ts";
 import { onlyAs } from "../support/identity.ts";
 import { requires } from "../support/requirement.ts";
@@ -72,7 +72,7 @@ Deno.test({
 testAttacks([
   {
     deed: "make a node of each kind, in each place where it may write",
-    outside: Deno.uid() === 0 ? "['ok']" : null,
+    outside: Deno.uid() === 0 ? "['ok']" : cannot("only root may"),
     python: `
 answers = set()
 places = ["/tmp", "/dev/shm"] if ARG == "" and os.path.exists("/boot") else ["/tmp", "/dev/shm", "/root", "/run", "/srv"]
@@ -88,7 +88,7 @@ return sorted(answers)`,
   {
     deed:
       "find what a device would be used by: disks, memory, loop, fuse, tun, kvm, ppp, vhost, uinput, snd",
-    outside: null, // hosts differ
+    outside: cannot("hosts differ"),
     python: `
 names = "sda vda nvme0n1 mem port kmem kmsg loop-control loop0 fuse net/tun kvm ppp vhost-net uinput snd mapper/control console tty0 tty1 vcs hpet watchdog userfaultfd dma_heap cuse"
 return [it for it in names.split() if os.path.lexists("/dev/" + it)]`,
@@ -96,13 +96,13 @@ return [it for it in names.split() if os.path.lexists("/dev/" + it)]`,
   },
   {
     deed: "take what the kernel prints to a terminal of its own (TIOCCONS)",
-    outside: null, // it would change the host
+    outside: cannot("it would change the host"),
     python: "fcntl.ioctl(os.openpty()[1], 0x541d)",
     inside: "EPERM",
   },
   {
     deed: "take another session's terminal (TIOCSCTTY)",
-    outside: Deno.uid() === 0 ? "ok" : null,
+    outside: Deno.uid() === 0 ? "ok" : cannot("only root may"),
     python: `
 leader, follower = os.openpty()
 reader, writer = os.pipe()
@@ -129,7 +129,7 @@ finally:
   },
   {
     deed: "change the keys, fonts or screens of a console",
-    outside: null, // it would change the host
+    outside: cannot("it would change the host"),
     python: `
 leader, follower = os.openpty()
 codes = (0x4b3a, 0x4b47, 0x4b61, 0x4b72, 0x5603, 0x5606, 0x5605, 0x5608)

@@ -1,5 +1,5 @@
 /** What tools that look for a way out of a container (deepce, CDK, linpeas) look for, as tests. */
-import { PYTHON, testAttacks } from "../support/attack.ts";
+import { cannot, PYTHON, testAttacks } from "../support/attack.ts";
 
 /** Where secrets of a host, a cloud or an orchestrator lie. */
 const SECRETS = [
@@ -52,19 +52,19 @@ testAttacks([
   {
     deed: "find secrets of a host, a cloud or an orchestrator",
     python: exist(SECRETS),
-    outside: null,
+    outside: cannot("hosts differ"),
     inside: "[]",
   },
   {
     deed: "find a socket of a daemon of the host",
     python: exist(SOCKETS),
-    outside: null,
+    outside: cannot("hosts differ"),
     inside: "[]",
   },
   {
     deed: "find a file system of the kernel's",
     python: exist(KERNEL),
-    outside: null,
+    outside: cannot("hosts differ"),
     inside: "[]",
   },
   {
@@ -72,7 +72,7 @@ testAttacks([
     python: `
 masks = [int(line.split()[1], 16) for line in open("/proc/self/status") if line.startswith("Cap")]
 return [bit for bit in ${JSON.stringify(DANGEROUS)} if any(mask >> bit & 1 for mask in masks)]`,
-    outside: null, // users differ
+    outside: cannot("users differ"),
     inside: "[]",
   },
   {
@@ -80,7 +80,7 @@ return [bit for bit in ${JSON.stringify(DANGEROUS)} if any(mask >> bit & 1 for m
     python: `
 wanted = ("NoNewPrivs", "Seccomp")
 return [line.split()[1] for line in open("/proc/self/status") if line.split(":")[0] in wanted]`,
-    outside: null, // it may be in a sandbox itself
+    outside: cannot("it may be in a sandbox itself"),
     inside: "['1', '2']",
   },
   {
@@ -88,7 +88,7 @@ return [line.split()[1] for line in open("/proc/self/status") if line.split(":")
     python: `
 types = {line.split(" - ")[1].split()[0] for line in open("/proc/self/mountinfo")}
 return sorted(types - {"overlay", "tmpfs", "proc", "devpts", "devtmpfs"})`,
-    outside: null, // hosts differ
+    outside: cannot("hosts differ"),
     inside: "[]",
   },
   {
@@ -96,7 +96,7 @@ return sorted(types - {"overlay", "tmpfs", "proc", "devpts", "devtmpfs"})`,
     python: `
 names = [line.split()[3] for line in open("/proc/partitions").readlines()[2:]]
 return [it for it in names if os.path.exists("/dev/" + it)]`,
-    outside: null, // hosts differ
+    outside: cannot("hosts differ"),
     inside: "[]",
   },
   {
@@ -104,7 +104,7 @@ return [it for it in names if os.path.exists("/dev/" + it)]`,
     python: `
 text = open("/proc/net/unix").read()
 return [it for it in ("@/containerd-shim", "@/run", "docker", "@/tmp/dbus", ".X11-unix") if it in text]`,
-    outside: null, // hosts differ
+    outside: cannot("hosts differ"),
     inside: "[]",
   },
   {
@@ -117,7 +117,7 @@ for address in (("169.254.169.254", 80), ("169.254.170.2", 80), ("100.100.100.20
         it.settimeout(1)
         answers.add(attempt(it.connect, address))
 return sorted(answers)`,
-    outside: null, // it would ask the host's network
+    outside: cannot("it would ask the host's network"),
     inside: "['ECONNREFUSED', 'ENETUNREACH']",
   },
   {
@@ -125,7 +125,7 @@ return sorted(answers)`,
     python: `
 rows = [line for it in ("arp", "route") for line in open("/proc/net/" + it).readlines()[1:]]
 return len(rows), [line.split(":")[0].strip() for line in open("/proc/net/dev").readlines()[2:]]`,
-    outside: null, // hosts differ
+    outside: cannot("hosts differ"),
     inside: "(0, ['lo'])",
   },
   {
@@ -134,7 +134,7 @@ return len(rows), [line.split(":")[0].strip() for line in open("/proc/net/dev").
 usual = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "HOSTNAME", "PWD",
     "TMPDIR", "PAGER", "GIT_PAGER", "GIT_EDITOR", "EDITOR", "VISUAL", "DEBIAN_FRONTEND", "LC_CTYPE"}
 return sorted(it for it in os.environ if it not in usual)`,
-    outside: null, // environments differ
+    outside: cannot("environments differ"),
     inside: "[]",
   },
   {
@@ -149,7 +149,7 @@ before = [line for line in open("/proc/self/status") if line.startswith("Cap")]
 for path in found[:4]:
     subprocess.run([path, "--help"], stdin=subprocess.DEVNULL, capture_output=True)
 return [line for line in open("/proc/self/status") if line.startswith("NoNewPrivs")][0].split()[1]`,
-    outside: null, // it would run programs of the host's root
+    outside: cannot("it would run programs of the host's root"),
     inside: "1",
   },
   {
@@ -168,7 +168,7 @@ try:
 except PermissionError:
     return True # it is not even executed
 return answer.strip() in (str(own), "")`,
-    outside: null, // it would leave such a program on the host
+    outside: cannot("it would leave such a program on the host"),
     inside: "True",
   },
   {
@@ -176,7 +176,7 @@ return answer.strip() in (str(own), "")`,
     python: `
 for path in ("/usr/bin/minisandbox-test", "/usr/lib/minisandbox-test", "/etc/ld.so.preload", "/etc/minisandbox-test"):
     open(path, "w").close()`,
-    outside: null, // it would change the host
+    outside: cannot("it would change the host"),
     inside: "ok",
     host: () =>
       ["/usr/bin/minisandbox-test", "/usr/lib/minisandbox-test", "/etc/ld.so.preload"].map(
@@ -194,7 +194,7 @@ for path in ("/usr/bin/minisandbox-test", "/usr/lib/minisandbox-test", "/etc/ld.
     python: `
 others = [it for it in os.listdir("/proc") if it.isdigit() and int(it) not in (1, os.getpid(), os.getppid())]
 return others, os.path.exists("/run/utmp"), os.path.exists("/var/run/utmp")`,
-    outside: null, // hosts differ
+    outside: cannot("hosts differ"),
     inside: "([], False, False)",
   },
 ]);

@@ -39,6 +39,7 @@ Deno.test("a program in the sandbox cannot read the environment that minisandbox
   const code = program(`
 text = b"".join(open(f"/proc/{it}/environ", "rb").read() for it in ("self", str(os.getppid() or 2)))
 return "TOKEN" in os.environ, b"TOKEN" in text`);
+  assertEquals(await runOutside(code, ["env", "TOKEN=secret"]), "(True, True)");
   const { stdout } = await minisandbox(["run", "--quiet", "--", PYTHON, "-c", code], {
     env: { TOKEN: "secret" },
   });

@@ -1,6 +1,13 @@
 /** Attacks by signals, and by calls that act on a process by its id: each way to name one outside. */
 import { assertEquals } from "@std/assert";
-import { type Attack, program, runInside, runOutside, testAttacks } from "../support/attack.ts";
+import {
+  type Attack,
+  cannot,
+  program,
+  runInside,
+  runOutside,
+  testAttacks,
+} from "../support/attack.ts";
 import { start } from "../support/minisandbox.ts";
 import { readUntil } from "../support/read_until.ts";
 
@@ -47,7 +54,7 @@ const byId: readonly Omit<Attack, "inside">[] = [
   },
   {
     deed: "read a process of the host by process_vm_readv",
-    outside: null, // a setting decides
+    outside: cannot("a setting decides"),
     python: `
 space = ctypes.create_string_buffer(8)
 local = (ctypes.c_ulong * 2)(ctypes.addressof(space), 8)
@@ -58,7 +65,7 @@ check(libc.process_vm_readv(pid, local, one, remote, one, none))`,
   {
     deed: "let a process of the host trace it",
     python: "check(libc.prctl(0x59616d61, pid, 0, 0, 0))",
-    outside: null, // a setting decides
+    outside: cannot("a setting decides"),
   },
 ];
 
@@ -91,14 +98,14 @@ return fcntl.fcntl(reader, fcntl.F_GETOWN) == int(ARG)`,
     deed: "put a process of the host into a group of its own",
     argument: pid,
     python: "os.setpgid(int(ARG), 0)",
-    outside: null, // it is no child of the attack's
+    outside: cannot("it is no child of the attack's"),
     inside: "ESRCH",
   },
   {
     deed: "join a group of the host",
     argument: pid,
     python: "os.setpgid(0, int(ARG))",
-    outside: null, // it is of another session
+    outside: cannot("it is of another session"),
     inside: "EPERM",
   },
 ]);

@@ -1,10 +1,10 @@
 /** Attacks by system calls that the filter refuses, and by ways around the filter. */
-import { type Attack, NAMESPACES, testAttacks } from "../support/attack.ts";
+import { type Attack, cannot, NAMESPACES, testAttacks } from "../support/attack.ts";
 
 const isRoot = Deno.uid() === 0;
 
 /** What works for root alone; where the host would be changed by it, nowhere. */
-const forRoot = isRoot ? "ok" : null;
+const forRoot = isRoot ? "ok" : cannot("only root may");
 
 const calls: readonly Attack[] = [
   {
@@ -46,7 +46,7 @@ os.close(call('perf_event_open', bytes(attributes), 0, -1, -1, 0))`,
   {
     deed: "use io_uring, which no filter sees into",
     python: "os.close(call('io_uring_setup', 1, bytes(120)))",
-    outside: null, // some hosts have it off
+    outside: cannot("some hosts have it off"),
     inside: "ENOSYS",
   },
   {
@@ -62,7 +62,7 @@ os.close(check(libc.open_by_handle_at(os.open("/tmp", 0), handle, 0)))`,
   {
     deed: "compare what two processes share by kcmp",
     python: "call('kcmp', os.getpid(), os.getpid(), 0, 0, 0)",
-    outside: null, // not in every kernel
+    outside: cannot("not in every kernel"),
     inside: "EPERM",
   },
   {
@@ -74,7 +74,7 @@ os.close(check(libc.open_by_handle_at(os.open("/tmp", 0), handle, 0)))`,
   {
     deed: "read the kernel's log",
     python: "call('syslog', 3, ctypes.create_string_buffer(4096), 4096)",
-    outside: null, // a setting decides
+    outside: cannot("a setting decides"),
     inside: "EPERM",
   },
   ...[
@@ -95,13 +95,13 @@ os.close(check(libc.open_by_handle_at(os.open("/tmp", 0), handle, 0)))`,
   ].map(([deed, python]): Attack => ({
     deed: deed!,
     python: python!,
-    outside: null, // it would change the host
+    outside: cannot("it would change the host"),
     inside: "EPERM",
   })),
   {
     deed: "adjust the clock",
     python: "check(libc.adjtimex(struct.pack('IxxxxQ', 1, 1) + bytes(200)))",
-    outside: null, // it would change the host
+    outside: cannot("it would change the host"),
     inside: "EPERM",
   },
   {
@@ -116,7 +116,7 @@ os.close(check(libc.open_by_handle_at(os.open("/tmp", 0), handle, 0)))`,
 if platform.machine() != 'x86_64':
     raise OSError(errno.ENOSYS, '')
 call(0x40000000 | 39)`,
-    outside: null, // few kernels have it
+    outside: cannot("few kernels have it"),
     inside: "ENOSYS",
   },
   {
@@ -131,7 +131,7 @@ result = run(20) # getpid
 if result < 0:
     raise OSError(-result, '')
 return result == os.getpid()`,
-    outside: null, // some kernels have them off
+    outside: cannot("some kernels have them off"),
     inside: "ENOSYS",
   },
   {
@@ -143,13 +143,13 @@ return result == os.getpid()`,
   {
     deed: "type into a terminal by TIOCSTI (CVE-2017-5226)",
     python: "fcntl.ioctl(os.openpty()[1], 0x5412, b'x')",
-    outside: null, // a setting decides
+    outside: cannot("a setting decides"),
     inside: "EPERM",
   },
   {
     deed: "type into a terminal by TIOCSTI with high bits set (CVE-2019-10063)",
     python: "call('ioctl', os.openpty()[1], 0x5412 | 1 << 32, b'x')",
-    outside: null, // a setting decides
+    outside: cannot("a setting decides"),
     inside: "EPERM",
   },
   {
@@ -181,7 +181,7 @@ testAttacks([
     deed: `open a socket of ${Object.keys(FAMILIES).join(", ")}`,
     python: `
 return {attempt(lambda: socket.socket(it, socket.SOCK_SEQPACKET, 0)) for it in ${numbers}}`,
-    outside: null, // it may load a module
+    outside: cannot("it may load a module"),
     inside: "{'EAFNOSUPPORT'}",
   },
   {
@@ -189,7 +189,7 @@ return {attempt(lambda: socket.socket(it, socket.SOCK_SEQPACKET, 0)) for it in $
     python: `
 pair = (ctypes.c_int * 2)()
 return {attempt(lambda: check(libc.socketpair(it, 5, 0, pair))) for it in ${numbers}}`,
-    outside: null, // it may load a module
+    outside: cannot("it may load a module"),
     inside: "{'EAFNOSUPPORT'}",
   },
 ]);

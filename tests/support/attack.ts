@@ -15,8 +15,8 @@ export interface Attack {
   /** What a program in the sandbox cannot do. */
   readonly deed: string;
   readonly python: string;
-  /** What it comes to outside; "ok" by default. Null where the host itself would be changed. */
-  readonly outside?: string | null;
+  /** What it comes to outside; "ok" by default. */
+  readonly outside?: string | Uncontrolled;
   /** What runs it outside; nothing by default. */
   readonly under?: readonly string[];
   /** What it comes to inside: an error's name, or what it returns. */
@@ -29,20 +29,30 @@ export interface Attack {
   readonly argument?: () => string;
 }
 
+/** Why an attack is not made outside. */
+export interface Uncontrolled {
+  readonly reason: string;
+}
+
+/** Says why an attack is not made outside. */
+export function cannot(reason: string): Uncontrolled {
+  return { reason };
+}
+
 /**
  * Makes a test of each attack. What runs with the same arguments runs in one sandbox, each attack in a
  * process of its own, once the first of them is asked for; outside in the same way.
  */
 export function testAttacks(attacks: readonly Attack[]): void {
   const inside = once(attacks, ({ args = [] }) => args, insideOf);
-  const outside = once(attacks.filter((it) => it.outside !== null), underOf, runOutsideAll);
+  const outside = once(attacks.filter(isControlled), underOf, runOutsideAll);
   for (const it of attacks) {
     Deno.test({
       name: `a program in the sandbox cannot ${it.deed}`,
       ...requires("unshare", "userns"),
       fn: async () => {
         const { outside: works = "ok" } = it;
-        if (works !== null) assertEquals((await outside(it)).get(it), works, "outside");
+        if (typeof works === "string") assertEquals((await outside(it)).get(it), works, "outside");
         const { answers, before, after } = await inside(it);
         assertEquals(answers.get(it), it.inside, "inside");
         assertEquals(after.get(it), before.get(it), "host");
@@ -64,6 +74,10 @@ async function insideOf(attacks: readonly Attack[], args: readonly string[]): Pr
   const before = await hostsOf(attacks);
   const answers = parseAnswers(attacks, await runInside(code, args));
   return { answers, before, after: await hostsOf(attacks) };
+}
+
+function isControlled({ outside }: Attack): boolean {
+  return outside === undefined || typeof outside === "string";
 }
 
 function underOf({ under = [] }: Attack): readonly string[] {

@@ -1,6 +1,6 @@
 /** What every process inside is bound to before its first instruction, as steps. */
 import { CAP, machine, PR, SECCOMP, SOCK_FPROG } from "../../ffi/mod.ts";
-import { compile, rules, toBytes } from "./seccomp.ts";
+import { compile, type Nesting, rules, toBytes } from "./seccomp.ts";
 import { named, type Plan, step, type Struct } from "./step.ts";
 
 /** The capabilities that root inside keeps, within its own user namespace. */
@@ -64,7 +64,9 @@ export function hideMemory(): Plan {
  * first, the second needs CAP_SYS_ADMIN in the user namespace, so the root of it is still to be left.
  */
 export function confine(
-  { allowsSetuid, allowsNesting }: Omit<Hardening, "capabilities"> = USUAL_HARDENING,
+  { allowsSetuid, allowsNesting, ownsCgroups = true }:
+    & Omit<Hardening, "capabilities">
+    & Nesting = USUAL_HARDENING,
 ): Plan {
   return [
     ...(allowsSetuid
@@ -73,15 +75,16 @@ export function confine(
     step("install the seccomp filter", "prctl", [
       named(PR, "PR_SET_SECCOMP"),
       SECCOMP.SECCOMP_MODE_FILTER,
-      allowsNesting ? nestingFilter() : usualFilter(),
+      !allowsNesting ? usualFilter() : ownsCgroups ? nestingFilter() : nestingRootFilter(),
     ]),
   ];
 }
 
 const usualFilter = once(() => toStruct({ allowsNesting: false }));
-const nestingFilter = once(() => toStruct({ allowsNesting: true }));
+const nestingFilter = once(() => toStruct({ allowsNesting: true, ownsCgroups: true }));
+const nestingRootFilter = once(() => toStruct({ allowsNesting: true, ownsCgroups: false }));
 
-function toStruct(options: { readonly allowsNesting: boolean }): Struct {
+function toStruct(options: Nesting): Struct {
   const program = compile(rules(machine, options), machine);
   const code = { bytes: toBytes(program), shown: "…" };
   return {

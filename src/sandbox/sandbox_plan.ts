@@ -113,7 +113,7 @@ export function planSandbox(layout: Layout, facts: PlanFacts): Plan {
     ...trees.map((tree, i) => moveTree(tree, `/l/${i}`)),
     ...mountUpper(layout, upper[0]),
     ...mountParts(layout.parts),
-    ...mountSystem(facts.hidden, layout.limits),
+    ...mountSystem(facts, layout.limits),
     step("move the new root over the old", "mount", [
       ".",
       "/",
@@ -234,7 +234,7 @@ function mountParts(parts: readonly Part[]): Step[] {
 /** Directories of the root that something of ours is mounted on. */
 const SYSTEM_PLACES = ["dev", "tmp", "run", "proc"];
 
-function mountSystem(hidden: readonly HiddenPath[], limits: Limits): Step[] {
+function mountSystem({ hidden, standing }: PlanFacts, limits: Limits): Step[] {
   const quiet = flags(MS, MS.MS_NOSUID, MS.MS_NODEV, MS.MS_NOEXEC);
   return [
     ...SYSTEM_PLACES.map(findPlace),
@@ -250,6 +250,8 @@ function mountSystem(hidden: readonly HiddenPath[], limits: Limits): Step[] {
     mountTmpfs("/tmp", "tmp", `mode=1777${sized(limits.tmpBytes)}`),
     mountTmpfs("/run", "run", `mode=755${sized(limits.tmpBytes)}`),
     step("mount /proc", "mount", ["proc", "proc", "proc", quiet, null]),
+    // As long as one is whole, who has namespaces of his own can mount another: no host's root shall.
+    ...(standing.hasUserNamespace ? [] : [bindOver("/t/null", "/t/proc/version")]),
     bindOver("/t/sys", "proc/sys"),
     ...hidden.map(({ name, isDirectory }) =>
       bindOver(isDirectory ? "/t/empty" : "/t/null", `proc/${name}`)
@@ -359,5 +361,11 @@ function makeDirectory(path: string, parent: Argument = CWD): Step {
 }
 
 function bindOver(source: string, target: string): Step {
-  return step(`cover /${target}`, "mount", [source, target, null, flags(MS, MS.MS_BIND), null]);
+  return step(`cover ${target.startsWith("/") ? "" : "/"}${target}`, "mount", [
+    source,
+    target,
+    null,
+    flags(MS, MS.MS_BIND),
+    null,
+  ]);
 }

@@ -69,26 +69,36 @@ const EAFNOSUPPORT = 97;
 /** x86_64 numbers from here on are the x32 ABI. */
 const X32_BIT = 0x40000000;
 
+/** How far programs may make sandboxes of their own. */
+export interface Nesting {
+  readonly allowsNesting: boolean;
+  /**
+   * Whether cgroups of the host may belong to who programs are there. With a cgroup namespace of their
+   * own they could mount them, and lift the limits that bind them.
+   */
+  readonly ownsCgroups?: boolean;
+}
+
 /** Lists what a machine's programs are refused. */
 export function rules(
   machine: Machine,
-  { allowsNesting }: { readonly allowsNesting: boolean } = { allowsNesting: false },
+  { allowsNesting, ownsCgroups = false }: Nesting = { allowsNesting: false },
 ): Rule[] {
   const { EPERM, ENOSYS } = ERRNO;
   const number = (name: SyscallName) => NR_BY_MACHINE[name][machine === "x86_64" ? 0 : 1];
   const obsolete = machine === "x86_64" ? Object.values(NR_ONLY_X86_64) : [];
-  const namespaces = [
-    { number: number("clone"), errno: EPERM, anyBit: { argument: 0, mask: NAMESPACES } },
-    // In clone(2) this bit is part of a signal's number.
-    {
-      number: number("unshare"),
-      errno: EPERM,
-      anyBit: { argument: 0, mask: NAMESPACES | CLONE.CLONE_NEWTIME },
-    },
+  const refuse = (mask: number, more = 0) => [
+    { number: number("clone"), errno: EPERM, anyBit: { argument: 0, mask } },
+    { number: number("unshare"), errno: EPERM, anyBit: { argument: 0, mask: mask | more } },
   ];
+  const namespaces = !allowsNesting
+    ? refuse(NAMESPACES, CLONE.CLONE_NEWTIME) // in clone(2) that bit is part of a signal's number
+    : ownsCgroups
+    ? refuse(CLONE.CLONE_NEWCGROUP)
+    : [];
   return [
     ...(allowsNesting ? [] : NESTING.map((name) => ({ number: number(name), errno: EPERM }))),
-    ...(allowsNesting ? [] : namespaces),
+    ...namespaces,
     ...FORBIDDEN.map((name) => ({ number: number(name), errno: EPERM })),
     ...ABSENT.map((name) => ({ number: number(name), errno: ENOSYS })),
     ...obsolete.map((nr) => ({ number: nr, errno: ENOSYS })),

@@ -14,6 +14,13 @@ import { compile, type Instruction, type Rule, rules } from "../../src/sandbox/s
 
 const MACHINES: readonly Machine[] = ["x86_64", "aarch64"];
 
+/** Each kind of nesting. */
+const NESTINGS = [
+  { allowsNesting: false },
+  { allowsNesting: true },
+  { allowsNesting: true, ownsCgroups: true },
+];
+
 /** What a filter is asked about; arguments by their low halves. */
 interface Call {
   readonly arch: number;
@@ -66,8 +73,8 @@ Deno.test("the filter answers each call as the rules say, one after the other", 
   const values = [0, 1, 2, 3, 0x8, 40, CLONE.CLONE_NEWUSER, IOCTL.TIOCSTI, IOCTL.TIOCLINUX];
   for (const machine of MACHINES) {
     const arch = AUDIT_ARCH_BY_MACHINE[machine];
-    for (const allowsNesting of [false, true]) {
-      const list = rules(machine, { allowsNesting });
+    for (const nesting of NESTINGS) {
+      const list = rules(machine, nesting);
       const program = compile(list, machine);
       for (let number = 0; number < 600; number++) {
         for (const args of [[], ...values.map((value) => [value, value])]) {

@@ -123,7 +123,9 @@ Deno.test("whatever text or JSON there is instead of a spec is refused in words"
       const wish = unlessRefused(() => parseSpec(json, "x"));
       if (wish === null) return;
       // Only what has no field but known ones is taken.
-      for (const key of Object.keys(JSON.parse(json))) assert(key in DEFAULT_WISH, json);
+      for (const key of Object.keys(JSON.parse(json))) {
+        assert(Object.hasOwn(DEFAULT_WISH, key), json);
+      }
     }),
     { numRuns: NUM_RUNS },
   );

@@ -51,6 +51,7 @@ export class Command {
   #reason: StopReason | null = null;
   #stopping: Promise<void> | null = null;
   #wasInterrupted = false;
+  #hasEnded = false;
   #lastOutputAt = performance.now();
   readonly #timers = new Set<number>();
 
@@ -68,6 +69,7 @@ export class Command {
   /** Resolves once it has ended and nothing of it is left. @throws {GoneError} With the sandbox. */
   async end(): Promise<CommandEnd> {
     const ending = await this.sent.ended;
+    this.#hasEnded = true;
     for (const timer of this.#timers) clearTimeout(timer);
     await this.#stopping;
     if (ending.kind === "died" && !this.#place.room.isAlive) {
@@ -76,9 +78,14 @@ export class Command {
     return this.#toEnd(ending);
   }
 
+  /** Whether it has been sent a SIGINT, or more. */
+  get wasSignaled(): boolean {
+    return this.#wasInterrupted || this.#stopping !== null;
+  }
+
   /** Ends it; the first reason stands. */
   stop(reason: StopReason): void {
-    if (this.#stopping !== null) return;
+    if (this.#stopping !== null || this.#hasEnded) return;
     this.#reason = reason;
     this.#forceEnd(false);
   }
@@ -97,10 +104,11 @@ export class Command {
     this.#record.holdNewlines();
     await within(this.sent.started, timeoutMs);
     for (let i = 0; i < Math.max(1, retries); i++) {
+      if (this.#hasEnded) return; // a signal would hit the next one
       this.#place.bash.interrupt();
       if (await isOver(timeoutMs)) return;
     }
-    this.#forceEnd(true);
+    if (!this.#hasEnded) this.#forceEnd(true);
     await this.#stopping;
   }
 
@@ -138,7 +146,7 @@ export class Command {
     const common = {
       output,
       hasLostVariables: flags.includes(REPORT_FLAG.executed),
-      wasSignaled: isStopped || this.#wasInterrupted,
+      wasSignaled: this.wasSignaled,
       isShellLost: false,
       ended: null,
     };

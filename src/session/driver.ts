@@ -54,13 +54,13 @@ logout() { exit "$@"; }
 
 /** What no function can stop, such as \`builtin exit\`, ends in a new bash with the same exports. */
 const BYE = String.raw`
-__ms_bye() { __ms_s=$?; __ms_off; [[ $__ms_o ]] && \exec 2>&"$__ms_o" {__ms_o}>&-; { : </dev/tty; } 2>/dev/null || \builtin return; __MS_D=$__ms_d __MS_ID=$__ms_id __MS_X=$__ms_s __MS_Y=r \exec "$BASH" --noprofile --noediting --rcfile "$__ms_d/driver" -i; }
+__ms_bye() { __ms_s=$?; [[ $BASHPID == "$$" ]] || \builtin return; __ms_off; [[ $__ms_o ]] && \exec 2>&"$__ms_o" {__ms_o}>&-; { : </dev/tty; } 2>/dev/null || \builtin return; __MS_D=$__ms_d __MS_ID=$__ms_id __MS_X=$__ms_s __MS_Y=r \exec "$BASH" --noprofile --noediting --rcfile "$__ms_d/driver" -i; }
 \builtin trap __ms_bye EXIT
 \builtin trap '{ __ms_off; } 2>/dev/null; __ms_abort 137' ${STOP_SIGNAL}`;
 
 /** At the prompt again: the status of what threw us here, and stderr back in its place. */
 const ENTER = String
-  .raw`{ __ms_e=$?; [[ $__ms_x ]] || { __ms_x=$__ms_e; [[ $__ms_x == 130 && $__ms_id ]] && __ms_y=$__ms_y"t"; }; __ms_off; } 2>/dev/null; [[ $__ms_o ]] && { \exec 2>&"$__ms_o" {__ms_o}>&-; __ms_o=; \. "$__ms_d/trap"; };`;
+  .raw`{ __ms_e=$?; [[ $BASHPID == "$$" ]] || \builtin exit 130; [[ $__ms_x ]] || { __ms_x=$__ms_e; [[ $__ms_x == 130 && $__ms_id ]] && __ms_y=$__ms_y"t"; }; __ms_off; } 2>/dev/null; [[ $__ms_o ]] && { \exec 2>&"$__ms_o" {__ms_o}>&-; __ms_o=; \. "$__ms_d/trap"; };`;
 
 /** Tells how the last command ended, and keeps what a new shell would need, should this one be lost. */
 const REPORT = String

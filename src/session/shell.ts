@@ -77,6 +77,8 @@ export class Shell {
   #program: Program | null = null;
   #turn: Promise<unknown> = Promise.resolve();
   #turns = 0;
+  /** Whether a SIGINT of ours may still be on its way. */
+  #isSettling = false;
   #gone: GoneError | null = null;
   #closing: Promise<void> | null = null;
   #startup: RunResult | null = null;
@@ -264,6 +266,7 @@ export class Shell {
       );
       throw this.#gone;
     } finally {
+      this.#isSettling = command.wasSignaled;
       this.#running = null;
       this.#program = null;
     }
@@ -282,14 +285,13 @@ export class Shell {
 
   /** Lets a SIGINT that came late be over, and its newline be gone; false if the shell is lost. */
   async #settle(): Promise<boolean> {
-    const record = new OutputRecord(LATE_LIMIT);
-    const sent = this.#bash.send(NOTHING, { isChecked: false, hasInput: false }, (bytes) => {
-      if (bytes.length > 1 || bytes[0] !== NEWLINE) record.push(bytes);
-    });
-    const ending = await sent.ended;
-    const { head, tail } = record.finish(false);
-    this.#late.push(head);
-    this.#late.push(tail);
+    const { ended } = this.#bash.send(
+      NOTHING,
+      { isChecked: false, hasInput: false },
+      this.#bash.onLate,
+    );
+    const ending = await ended;
+    this.#isSettling = false;
     return ending.kind === "reported";
   }
 
@@ -297,6 +299,7 @@ export class Shell {
   async #replace(): Promise<void> {
     const old = this.#bash;
     await old.close();
+    this.#isSettling = false;
     try {
       this.#bash = await openBash(this.#room, this.#options, this.#mark, old.state);
       this.#listen();
@@ -322,7 +325,11 @@ export class Shell {
   }
 
   #listen(): void {
-    this.#bash.onLate = (bytes) => this.#late.push(bytes);
+    this.#bash.onLate = (bytes) => {
+      const isSignaled = this.#isSettling || (this.#running?.command.wasSignaled ?? false);
+      if (isSignaled && bytes.length === 1 && bytes[0] === NEWLINE) return; // the shell's
+      this.#late.push(bytes);
+    };
     // A shell that ends while it has nothing to do.
     void this.#bash.died.then((end) => {
       if (this.#running === null && this.#closing === null) {

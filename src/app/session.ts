@@ -91,17 +91,11 @@ class SandboxRoom implements Room {
 
 function toRoomProcess(process: Process): RoomProcess {
   return {
-    pid: insidePid(process.pid),
+    pid: process.readInsidePid() ?? 0, // of one that has ended already, nothing is left to find
     wait: async () => {
       const { status, signal } = await process.wait();
       return { status, signal };
     },
     signal: (signal) => process.signal(signal),
   };
-}
-
-/** Each namespace that a process is in has an id for it; the innermost stands last. */
-function insidePid(pid: number): number {
-  const status = Deno.readTextFileSync(`/proc/${pid}/status`);
-  return Number(/^NSpid:.*\s(\d+)$/m.exec(status)![1]);
 }

@@ -97,14 +97,16 @@ export class OutputRecord {
   }
 
   #addTail(bytes: Bytes): void {
-    if (this.#limit.tailBytes === 0) return;
-    this.#tail.push(bytes.slice());
-    this.#tailLength += bytes.length;
+    const { tailBytes } = this.#limit;
+    if (tailBytes === 0) return;
+    const kept = bytes.slice(Math.max(0, bytes.length - tailBytes));
+    this.#tail.push(kept);
+    this.#tailLength += kept.length;
     // Pieces are dropped many at a time: shifting an array moves all that is left.
-    if (this.#tailLength < 2 * this.#limit.tailBytes + 65536) return;
+    if (this.#tailLength < 2 * tailBytes + 65536) return;
     let length = 0;
     let index = this.#tail.length;
-    while (length < this.#limit.tailBytes) length += this.#tail[--index]!.length;
+    while (length < tailBytes) length += this.#tail[--index]!.length;
     this.#tail = this.#tail.slice(index);
     this.#tailLength = length;
   }

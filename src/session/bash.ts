@@ -1,8 +1,9 @@
 /** One bash that reads its commands from a channel: what is sent, reported and printed. */
+import { delay } from "@std/async/delay";
 import { closeQuietly, readable, writable, write } from "../../ffi/mod.ts";
 import { SetupError } from "../errors.ts";
 import { ChannelEnd, CHUNK_BYTES, closeChannel, LAST_READS } from "./channel_end.ts";
-import { DRIVER, DRIVER_VARIABLES } from "./driver.ts";
+import { DRIVER, DRIVER_VARIABLES, REPORT_FLAG } from "./driver.ts";
 import { type Report, ReportReader } from "./report.ts";
 import type { Room, RoomChannel, RoomEnd, RoomProcess } from "./room.ts";
 import type { WindowSize } from "./terminal.ts";
@@ -21,8 +22,8 @@ export type Ending =
 export interface Sent {
   /** When, as `performance.now()`. */
   readonly at: number;
-  /** Resolves with the id of the last background job before it, once the shell has begun it. */
-  readonly started: Promise<number>;
+  /** The id of the last background job before it; null while the shell has not begun it. */
+  readonly lastJob: number | null;
   readonly ended: Promise<Ending>;
 }
 
@@ -57,17 +58,21 @@ const CALLS_BACK_AFTER = 3;
 /** What a shell reads at its prompt; where it is not, this is thrown away before the next command. */
 const CALL_BACK = new TextEncoder().encode(" PROMPT_COMMAND=$__ms_loop\n");
 
+/** How often we look whether a command has begun, where that matters: before a signal. */
+const LOOK_MS = 2;
+
 /** A longer text is not left lying about. */
 const LONG_BYTES = 4096;
 
 /** A command under way, from our side. */
 interface Current extends Sent {
-  readonly id: string;
-  readonly kick: Bytes;
-  isStarted: boolean;
+  lastJob: number | null;
+  /** How it is run, in letters. */
+  readonly kind: string;
+  readonly isLong: boolean;
+  id: string;
   resends: number;
   timer: number;
-  readonly start: (lastJob: number) => void;
   readonly end: (ending: Ending) => void;
 }
 
@@ -80,6 +85,7 @@ export class Bash {
   readonly #end: ChannelEnd;
   readonly #process: RoomProcess;
   readonly #reports = new ReportReader();
+  readonly #buffer = new Uint8Array(CHUNK_BYTES);
   #current: Current | null = null;
   #onOutput: ((bytes: Bytes) => void) | null = null;
   #ended: RoomEnd | null = null;
@@ -161,9 +167,8 @@ export class Bash {
    */
   send(text: Bytes, { isChecked, hasInput }: Kind, onOutput: (bytes: Bytes) => void): Sent {
     this.#drain(LAST_READS);
-    const id = randomId();
     const kind = `${isChecked ? "c" : "u"}${hasInput ? "i" : "n"}`;
-    const current = toCurrent(id, new TextEncoder().encode(`${kind}${id}\n`));
+    const current = toCurrent(randomId(), kind, text.length > LONG_BYTES);
     if (this.#ended !== null) {
       this.#current = current;
       this.#finish({ kind: "died", end: this.#ended });
@@ -175,8 +180,18 @@ export class Bash {
     this.#onOutput = onOutput;
     this.#kick(current);
     this.#listen();
-    if (text.length > LONG_BYTES) void current.started.then(() => this.#shrink(current));
     return current;
+  }
+
+  /** Resolves once the shell has begun the command that was sent last; false if not in time. */
+  async begun(timeoutMs: number): Promise<boolean> {
+    const current = this.#current;
+    const deadline = performance.now() + timeoutMs;
+    while (current !== null && this.#current === current && !this.#hasBegun(current)) {
+      if (performance.now() >= deadline) return false;
+      await delay(LOOK_MS);
+    }
+    return true;
   }
 
   /** Types bytes into its terminal; false if they were not taken in time. */
@@ -239,8 +254,8 @@ export class Bash {
     this.#onOutput = (bytes) => {
       shown = (shown + new TextDecoder().decode(bytes)).slice(0, SHOWN_BYTES);
     };
-    const current = toCurrent(id, new Uint8Array());
-    current.isStarted = true;
+    const current = toCurrent(id, "", false);
+    current.lastJob = 0;
     current.timer = setTimeout(() => this.#finish({ kind: "deaf" }), timeoutMs);
     this.#current = current;
     void this.#readReports();
@@ -266,6 +281,8 @@ export class Bash {
     while (this.#end.isOpen && this.#isListening) {
       await readable(this.#channel.master);
       this.#drain(TURN_READS);
+      // The end of a short command is there by now: to be woken up for it takes longer than to look.
+      if (this.#current !== null) this.#readReport();
     }
   }
 
@@ -275,30 +292,41 @@ export class Bash {
   }
 
   async #readReports(): Promise<void> {
-    const buffer = new Uint8Array(CHUNK_BYTES);
     while (this.#end.isOpen) {
       await readable(this.#channel.report);
-      if (!this.#end.isOpen) return;
-      const count = this.#end.readReport(buffer);
-      if (count === 0) return; // it is no pipe: someone was quicker than we
-      if (count > 0) this.#take(this.#reports.push(buffer.subarray(0, count)));
+      if (!this.#readReport()) return;
       this.#listen();
     }
   }
 
+  /** False if there is nothing to read from any more. */
+  #readReport(): boolean {
+    if (!this.#end.isOpen) return false;
+    const count = this.#end.readReport(this.#buffer);
+    if (count > 0) this.#take(this.#reports.push(this.#buffer.subarray(0, count)));
+    return count !== 0; // it is no pipe: someone was quicker than we
+  }
+
   #take(reports: readonly Report[]): void {
-    for (const report of reports) {
+    for (const { id, status, flags } of reports) {
       const current = this.#current;
-      if (current === null || report.id !== current.id) continue;
-      if (report.kind === "started") {
-        current.isStarted = true;
-        clearTimeout(current.timer);
-        current.start(report.lastJob);
-      } else if (current.isStarted) {
-        const { status, flags } = report;
-        this.#finish({ kind: "reported", status, flags });
-      }
+      if (current === null || id !== current.id) continue;
+      if (flags.includes(REPORT_FLAG.thrown) && !this.#hasBegun(current)) this.#sendAgain(current);
+      else this.#finish({ kind: "reported", status, flags });
     }
+  }
+
+  /** Thrown before it began, by a signal that was meant for the one before: the shell takes no id twice. */
+  #sendAgain(current: Current): void {
+    clearTimeout(current.timer);
+    current.id = randomId();
+    this.#kick(current);
+  }
+
+  #hasBegun(current: Current): boolean {
+    const begun = current.lastJob === null ? this.#end.readBegun() : null;
+    if (begun?.id === current.id) current.lastJob = begun.lastJob;
+    return current.lastJob !== null;
   }
 
   /** Whatever the command printed, has been printed: it is read before its end is told. */
@@ -306,9 +334,10 @@ export class Bash {
     const current = this.#current!;
     this.#drain(LAST_READS);
     clearTimeout(current.timer);
+    if (ending.kind !== "died") this.#hasBegun(current);
+    if (current.isLong) this.#end.shrinkText();
     this.#current = null;
     this.#onOutput = null;
-    current.start(0);
     current.end(ending);
   }
 
@@ -319,36 +348,30 @@ export class Bash {
 
   /** A kick may be lost to a late signal, or to a program inside that reads the pipe. */
   #kick(current: Current): void {
-    this.#end.kick(current.kick);
+    this.#end.kick(new TextEncoder().encode(`${current.kind}${current.id}\n`));
     current.timer = setTimeout(() => this.#kickAgain(current), RESEND_MS);
   }
 
   #kickAgain(current: Current): void {
-    if (this.#current !== current || current.isStarted) return;
+    if (this.#current !== current || this.#hasBegun(current)) return;
     if (++current.resends > RESENDS) return this.#finish({ kind: "deaf" });
     if (current.resends > CALLS_BACK_AFTER) this.callBack();
     this.#kick(current);
   }
-
-  #shrink(current: Current): void {
-    if (this.#current === current) this.#end.shrinkText();
-  }
 }
 
-function toCurrent(id: string, kick: Bytes): Current {
-  const started = Promise.withResolvers<number>();
-  const ended = Promise.withResolvers<Ending>();
+function toCurrent(id: string, kind: string, isLong: boolean): Current {
+  const { promise, resolve } = Promise.withResolvers<Ending>();
   return {
     id,
-    kick,
+    kind,
+    isLong,
     at: performance.now(),
-    started: started.promise,
-    ended: ended.promise,
-    isStarted: false,
+    lastJob: null,
+    ended: promise,
     resends: 0,
     timer: 0,
-    start: started.resolve,
-    end: ended.resolve,
+    end: resolve,
   };
 }
 

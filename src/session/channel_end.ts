@@ -19,6 +19,7 @@ import {
   writeNow,
 } from "../../ffi/mod.ts";
 import { messageOf, SetupError } from "../errors.ts";
+import { parseBegun } from "./report.ts";
 import type { RoomChannel } from "./room.ts";
 import type { WindowSize } from "./terminal.ts";
 
@@ -94,6 +95,13 @@ export class ChannelEnd {
   /** Gives back what the text of a long command took, once it has been read. */
   shrinkText(): void {
     if (this.#isOpen) ftruncate(this.#channel.text, KEPT_BYTES);
+  }
+
+  /** Reads which command the shell has begun last, and its last background job before; or null. */
+  readBegun(): { readonly id: string; readonly lastJob: number } | null {
+    if (!this.#isOpen) return null;
+    seek(this.#channel.text, 0, SEEK.SEEK_SET);
+    return parseBegun(this.#buffer.subarray(0, readNow(this.#channel.text, this.#buffer)));
   }
 
   /** Tells the shell that there is a command. */

@@ -102,7 +102,7 @@ export class Command {
     if (this.#stopping !== null) return await this.#stopping;
     this.#wasInterrupted = true;
     this.#record.holdNewlines();
-    await within(this.sent.started, timeoutMs);
+    await this.#place.bash.begun(timeoutMs);
     for (let i = 0; i < Math.max(1, retries); i++) {
       if (this.#hasEnded) return; // a signal would hit the next one
       this.#place.bash.interrupt();

@@ -1,19 +1,15 @@
 /** Reads what a shell reports: lines that anyone inside may have written, so nothing is taken on trust. */
 
-/** A line that says something. */
-export type Report =
-  | { readonly kind: "started"; readonly id: string; readonly lastJob: number }
-  | {
-    readonly kind: "ended";
-    readonly id: string;
-    readonly status: number;
-    readonly flags: string;
-  };
+/** The end of a command. */
+export interface Report {
+  readonly id: string;
+  readonly status: number;
+  readonly flags: string;
+}
 
 /** A longer line is none of ours. */
 const LINE_BYTES = 256;
 
-const STARTED = /^s ([0-9a-f]{8}) (\d{0,10})$/;
 const ENDED = /^e ([0-9a-f]{8}) (\d{1,3}) ([a-z]{0,8})$/;
 
 /** Cuts what comes into reports. */
@@ -29,11 +25,17 @@ export class ReportReader {
 }
 
 function parse(line: string): Report | null {
-  const started = STARTED.exec(line);
-  if (started !== null) {
-    return { kind: "started", id: started[1]!, lastJob: Number(started[2]) };
-  }
   const ended = ENDED.exec(line);
   if (ended === null) return null;
-  return { kind: "ended", id: ended[1]!, status: Number(ended[2]), flags: ended[3]! };
+  return { id: ended[1]!, status: Number(ended[2]), flags: ended[3]! };
+}
+
+const BEGUN = /^s ([0-9a-f]{8}) (\d{0,10})\n/;
+
+/** Reads which command has begun, and the id of the last background job before it; null for none. */
+export function parseBegun(
+  bytes: Uint8Array,
+): { readonly id: string; readonly lastJob: number } | null {
+  const begun = BEGUN.exec(new TextDecoder("latin1").decode(bytes));
+  return begun === null ? null : { id: begun[1]!, lastJob: Number(begun[2]) };
 }

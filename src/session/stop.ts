@@ -36,7 +36,7 @@ export interface Stoppable {
  */
 export async function stop(stoppable: Stoppable, wasAsked = false): Promise<void> {
   const { room, bash, sent } = stoppable;
-  await within(sent.started, GRACE_MS.start);
+  await bash.begun(GRACE_MS.start);
   if (!wasAsked) {
     bash.signal(SIGCONT);
     bash.interrupt();
@@ -58,7 +58,7 @@ export async function stop(stoppable: Stoppable, wasAsked = false): Promise<void
 
 /** Kills what a command has started and left. */
 async function killStarted({ room, bash, sent, mark }: Stoppable): Promise<void> {
-  const lastJob = await within(sent.started, 0) ? await sent.started : 0;
+  const lastJob = sent.lastJob ?? 0;
   await killAll(room, { shell: bash.pid, sinceTicks: toTicks(sent.at), lastJob, mark });
 }
 

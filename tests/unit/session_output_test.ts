@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { findMatch, type Pattern } from "../../src/session/expect.ts";
 import { OutputRecord } from "../../src/session/output.ts";
 import { Pending } from "../../src/session/pending.ts";
-import { ReportReader } from "../../src/session/report.ts";
+import { parseBegun, ReportReader } from "../../src/session/report.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
@@ -115,16 +115,20 @@ Deno.test("more than can be kept of what is pending loses its beginning, and say
 
 Deno.test("of what comes through the report pipe only reports are taken", () => {
   const reader = new ReportReader();
-  assertEquals(reader.push(encode("\ns 0123abcd \n\ne 0123ab")), [
-    { kind: "started", id: "0123abcd", lastJob: 0 },
+  assertEquals(reader.push(encode("\n\ne 0123abcd 3 tr\n\ne 0123ab")), [
+    { id: "0123abcd", status: 3, flags: "tr" },
   ]);
-  assertEquals(reader.push(encode("cd 3 tr\n")), [
-    { kind: "ended", id: "0123abcd", status: 3, flags: "tr" },
-  ]);
-  const wrong = "s 0123abcd\ne 0123abcd 1234 \ne xyz 0 \ns 0123abcd x\n \0\xff\ne 0123abcd -1 \n";
+  assertEquals(reader.push(encode("cd 0 \n")), [{ id: "0123abcd", status: 0, flags: "" }]);
+  const wrong = "e 0123abcd\ne 0123abcd 1234 \ne xyz 0 \ne 0123abcd x \n \0\xff\ne 0123abcd -1 \n";
   assertEquals(reader.push(encode(wrong)), []);
-  for (let i = 0; i < 100; i++) assertEquals(reader.push(new Uint8Array(1 << 20)), []);
-  assertEquals(reader.push(encode("\ns 0123abcd 7\n")), [
-    { kind: "started", id: "0123abcd", lastJob: 7 },
-  ]);
+  for (let i = 0; i < 20; i++) assertEquals(reader.push(new Uint8Array(1 << 20)), []);
+  assertEquals(reader.push(encode("\ne 0123abcd 7 \n")).length, 1);
+});
+
+Deno.test("what has begun is read from the beginning of the text", () => {
+  assertEquals(parseBegun(encode("s 0123abcd 17\necho")), { id: "0123abcd", lastJob: 17 });
+  assertEquals(parseBegun(encode("s 0123abcd \n")), { id: "0123abcd", lastJob: 0 });
+  for (const text of ["", "echo s 0123abcd \n", "s 0123abcd", "s 0123abc 1\n"]) {
+    assertEquals(parseBegun(encode(text)), null);
+  }
 });

@@ -87,7 +87,7 @@ Deno.test("without a bash inside, a session says so", async () => {
 Deno.test("a bash that is none, or never ready, is told as such, with what it said", async () => {
   await using session = await liveSession();
   await session.print(
-    "mv /bin/bash /bin/real; printf '#!/bin/sh\\necho no bash\\n' >/bin/bash; chmod +x /bin/bash",
+    "rm /bin/bash; printf '#!/bin/sh\\necho no bash\\n' >/bin/bash; chmod +x /bin/bash",
   );
   const none = await assertRejects(() => openIn(session.sandbox), SetupError);
   assertEquals(none.message, 'Cannot start the session: its shell has ended: "no bash"');

@@ -8,10 +8,10 @@ import { SetupError } from "../errors.ts";
 import { type Bind, type Engine, giveTree, NO_LIMITS, type Sandbox } from "../sandbox/mod.ts";
 import { type BuildJob, removeTree } from "../store/mod.ts";
 import { openInput, outputPipe, type PipeReader } from "../session/mod.ts";
-import { type Ground, prepareBase } from "./base.ts";
+import type { Ground } from "./base.ts";
 import type { Built } from "./layer.ts";
 import type { PackWish, WriteBytes } from "./pack.ts";
-import { DEFAULT_SPEC } from "./spec.ts";
+import { bind, prepareWorkerBase } from "./worker_base.ts";
 import type { WorkerMessage } from "./worker_message.ts";
 import { readMessages, readText } from "./worker_output.ts";
 
@@ -63,7 +63,10 @@ export class Worker {
     let diskBytes = 0;
     await this.work({
       args: at === tree ? [...args, "--whiteouts", "oci", "--devices", "skip"] : args,
-      binds: [bind(tree, TREE, true, true), bind(list, LIST, false, true)],
+      binds: [
+        bind(tree, TREE, { isWritable: true }),
+        bind(list, LIST, { isDirectory: false, isWritable: true }),
+      ],
       stdin: archive,
       signal,
       onMessage: (message) => {
@@ -88,7 +91,7 @@ export class Worker {
     const trees = parts.map(({ at }, i) => ({ dir: `/part/${i}`, at }));
     await this.work({
       args: ["__pack", JSON.stringify({ trees, settings })],
-      binds: parts.map(({ dir }, i) => bind(dir, `/part/${i}`, true, false)),
+      binds: parts.map(({ dir }, i) => bind(dir, `/part/${i}`)),
       onOutput,
       signal,
       onMessage: (message) => {
@@ -105,7 +108,10 @@ export class Worker {
       const isForeign = error instanceof Deno.errors.PermissionDenied;
       if (!isForeign || this.#ground.host.identity.kind !== "subordinate") throw error;
       const names = [...Deno.readDirSync(dir)].map(({ name }) => `${TREE}/${name}`);
-      await this.work({ args: ["__remove", ...names], binds: [bind(dir, TREE, true, true)] });
+      await this.work({
+        args: ["__remove", ...names],
+        binds: [bind(dir, TREE, { isWritable: true })],
+      });
       await removeTree(dir);
     }
   }
@@ -126,7 +132,7 @@ export class Worker {
       const stderr = outputPipe();
       const process = await sandbox.start({
         argv: [PROGRAM, ...args],
-        env: ["PATH=/usr/bin:/bin", "HOME=/root", "LANG=C.UTF-8", "DENO_NO_UPDATE_CHECK=1"],
+        env: ["HOME=/tmp", "LANG=C.UTF-8", "DENO_NO_UPDATE_CHECK=1"],
         searchPath: [],
         workdir: "/",
         uid: 0,
@@ -158,12 +164,11 @@ export class Worker {
   }
 
   async #create(binds: readonly Bind[]): Promise<Sandbox> {
-    const base = await prepareBase(this.#ground, DEFAULT_SPEC);
-    const shown = base.parts.map(({ target }) => bind(target, target, true, false));
+    const base = await prepareWorkerBase(this.#ground.trees);
     const layout = {
       parts: [{ target: "/", lowers: base.root }],
       upper: { kind: "tmpfs" as const, sizeBytes: 1 << 20, inodes: null },
-      binds: [...shown, ...base.binds, bind(Deno.execPath(), PROGRAM, false, false), ...binds],
+      binds: [...base.binds, bind(Deno.execPath(), PROGRAM, { isDirectory: false }), ...binds],
       network: "none" as const,
       hostname: "worker",
       limits: NO_LIMITS,
@@ -175,14 +180,4 @@ export class Worker {
 async function drain(reader: PipeReader, write: WriteBytes): Promise<string> {
   for await (const chunk of reader) await write(chunk);
   return "";
-}
-
-/** Shows a path of the host to a worker. */
-export function bind(
-  source: string,
-  target: string,
-  isDirectory: boolean,
-  isWritable: boolean,
-): Bind {
-  return { source, target, isDirectory, isWritable };
 }

@@ -9,7 +9,7 @@ import {
   measureUsage,
   type Usage,
 } from "../store/upkeep.ts";
-import { bind } from "./confined.ts";
+import { bind } from "./worker_base.ts";
 import type { Node } from "./node.ts";
 
 export type { CatalogEntry, Fault, GcItem, GcReport, GcWish, Usage };
@@ -48,8 +48,8 @@ export async function* verifyLayers(
     await node.worker.work({
       args: ["__verify", `/tree${layer.path}`, "/list"],
       binds: [
-        bind(held.tree, "/tree", true, false),
-        bind(`${node.store.dir}/layers/${layer.key}/${LIST}`, "/list", false, false),
+        bind(held.tree, "/tree"),
+        bind(`${node.store.dir}/layers/${layer.key}/${LIST}`, "/list", { isDirectory: false }),
       ],
       signal,
       onMessage: (message) => {

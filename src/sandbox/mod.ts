@@ -1,8 +1,15 @@
 /** Engine: one sandbox, from wish to end. */
 export { generatedEtc } from "./base/etc.ts";
-export { cutHostTree, type HostTree, listDirectory } from "./base/host_tree.ts";
+export { cutHostTree, type HostTree, listDirectory, type Listing } from "./base/host_tree.ts";
 export { holdsMount, parseMountPoints } from "./base/mount_point.ts";
-export { giveTree, hostRootState, makeHostRoot, makeSite, type Site } from "./base/root_tree.ts";
+export {
+  giveTree,
+  hostRootState,
+  makeHostRoot,
+  makeSite,
+  MOUNT_POINTS,
+  type Site,
+} from "./base/root_tree.ts";
 export { readFileBeneath } from "./base/root_file.ts";
 export { makeSkeleton, skeletonState } from "./base/skeleton.ts";
 export { type Controller, CONTROLLERS, findHierarchy } from "./cgroup/hierarchy.ts";

@@ -25,7 +25,7 @@ const DIRECTORIES: readonly (readonly [path: string, mode: number])[] = [
 ];
 
 /** Mount points of what a sandbox makes for itself: they lie above every base. */
-const MOUNT_POINTS = ["dev", "proc", "run", "sys", "tmp"];
+export const MOUNT_POINTS = ["dev", "proc", "run", "sys", "tmp"];
 
 /** Makes the root of a base host in `target`, which is there. */
 export function makeHostRoot(target: string, tree: HostTree): void {

@@ -1,10 +1,8 @@
 /** An archive's bytes: read, and taken out of gzip or zstd where they are in it. */
-import { Readable, type Transform } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import { createGunzip } from "node:zlib";
 import { read } from "../../ffi/mod.ts";
+import { inflate } from "./inflate.ts";
 import type { Place } from "./place.ts";
-import { isZstd, openFrame, splitFrames } from "./zstd.ts";
+import { isZstd, splitFrames } from "./zstd.ts";
 
 /** A source of bytes, in pieces of any size. */
 export type ByteSource = AsyncIterable<Uint8Array<ArrayBuffer>>;
@@ -49,7 +47,10 @@ export async function openTar(input: ByteSource, place: Place): Promise<TarSourc
   if (head.length === 0) throw place.refuse("it is empty");
   const bytes = resume(head, iterator);
   // The checksum of gzip and the lengths in zstd's frames leave no truncation unseen.
-  if (head[0] === 0x1f && head[1] === 0x8b) return { bytes: gunzip(bytes, place), isSealed: true };
+  if (head[0] === 0x1f && head[1] === 0x8b) {
+    const tar = inflate(bytes, "gzip", (reason) => damage(place, "gzip", reason));
+    return { bytes: tar, isSealed: true };
+  }
   if (isZstd(head)) return { bytes: unzstd(bytes, place), isSealed: true };
   const other = others.find(([, magic]) => magic.every((byte, i) => head[i] === byte));
   if (other !== undefined) {
@@ -70,63 +71,13 @@ async function* resume(
   }
 }
 
-function gunzip(bytes: ByteSource, place: Place): ByteSource {
-  return inflate(
-    bytes,
-    { name: "gzip", inflater: createGunzip({ chunkSize: CHUNK_BYTES }) },
-    place,
-  );
-}
-
 async function* unzstd(bytes: ByteSource, place: Place): ByteSource {
   for await (const frame of splitFrames(bytes, place)) {
-    yield* inflate(frame, { name: "zstd", inflater: openFrame(CHUNK_BYTES) }, place);
+    yield* inflate(frame, "zstd", (reason) => damage(place, "zstd", reason));
   }
 }
 
-/** Node's inflaters and not `DecompressionStream`: faster, and gzip may have several members. */
-async function* inflate(
-  bytes: ByteSource,
-  { name, inflater }: { readonly name: string; readonly inflater: Transform },
-  place: Place,
-): ByteSource {
-  let sourceError: unknown = null;
-  const iterator = bytes[Symbol.asyncIterator]();
-  // No generator: one would be thrown the inflater's error, and take it for the source's.
-  const watched = {
-    [Symbol.asyncIterator]: () => watched,
-    next: async () => {
-      try {
-        return await iterator.next();
-      } catch (error) {
-        sourceError = error;
-        throw error;
-      }
-    },
-    return: async () => {
-      await iterator.return?.();
-      return { done: true as const, value: undefined };
-    },
-  };
-  const running = pipeline(Readable.from(watched), inflater);
-  running.catch(() => {}); // told by the loop below
-  try {
-    for await (const chunk of inflater) {
-      yield chunk;
-      free(chunk);
-    }
-  } catch (error) {
-    if (sourceError !== null || !(error instanceof Error)) throw sourceError ?? error;
-    place.entry = null;
-    throw place.refuse(`its ${name} data is damaged (${error.message})`, error);
-  } finally {
-    inflater.destroy();
-  }
-}
-
-/** Gives memory back at once that the collector would leave for long, since it does not count it. */
-function free(chunk: Uint8Array<ArrayBuffer>): void {
-  const { buffer, byteOffset, byteLength } = chunk;
-  // The inflater fills a buffer piece by piece, and leaves it once the last piece is given.
-  if (byteOffset + byteLength === buffer.byteLength) buffer.transfer(0);
+function damage(place: Place, name: string, reason: string): Error {
+  place.entry = null;
+  return place.refuse(`its ${name} data is damaged (${reason})`);
 }

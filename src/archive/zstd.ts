@@ -3,8 +3,6 @@
  * frame only, and does not miss the end of one that is cut.
  */
 import { concat } from "@std/bytes/concat";
-import type { Transform } from "node:stream";
-import { createZstdDecompress } from "node:zlib";
 import type { Place } from "./place.ts";
 
 type Bytes = AsyncIterable<Uint8Array<ArrayBuffer>>;
@@ -15,26 +13,6 @@ const CONTENT_SIZE_BYTES = [0, 2, 4, 8];
 const DICTIONARY_ID_BYTES = [0, 1, 2, 4];
 /** Short blocks are given together. */
 const PIECE_BYTES = 64 * 1024;
-
-/**
- * Opens a decompressor of one frame whose errors are those of a stream. The one of node:zlib throws what
- * it meets while it empties its buffer where nobody can catch it (Deno 2.6).
- */
-export function openFrame(chunkSize: number): Transform {
-  const inflater = createZstdDecompress({ chunkSize });
-  const { _handle: handle } = inflater as unknown as {
-    _handle: { write: (...args: unknown[]) => void };
-  };
-  const write = handle.write.bind(handle);
-  handle.write = (...args) => {
-    try {
-      write(...args);
-    } catch (error) {
-      inflater.destroy(error as Error);
-    }
-  };
-  return inflater;
-}
 
 /** Says whether a file begins as one of zstd does: with a frame, or one that holds no data. */
 export function isZstd(head: Uint8Array): boolean {

@@ -4,7 +4,7 @@ import { inflate } from "./inflate.ts";
 import type { Place } from "./place.ts";
 import { isZstd, splitFrames } from "./zstd.ts";
 
-/** A source of bytes, in pieces of any size. */
+/** A source of bytes, in pieces of any size; each is valid until the next is asked for. */
 export type ByteSource = AsyncIterable<Uint8Array<ArrayBuffer>>;
 
 /** The bytes of a tar, and whether the format around it proves that they are whole. */
@@ -23,8 +23,8 @@ const others: readonly (readonly [name: string, magic: readonly number[]])[] = [
 
 /** Reads a descriptor to its end, blocking this thread: for a process that does nothing else. */
 export async function* readDescriptor(fd: number): ByteSource {
+  const buffer = new Uint8Array(CHUNK_BYTES);
   for (;;) {
-    const buffer = new Uint8Array(CHUNK_BYTES);
     const length = read(fd, buffer);
     if (length === 0) return;
     yield buffer.subarray(0, length);
@@ -42,7 +42,7 @@ export async function openTar(input: ByteSource, place: Place): Promise<TarSourc
   while (head.length < 4) {
     const { value, done } = await iterator.next();
     if (done) break;
-    head = head.length === 0 ? value : Uint8Array.from([...head, ...value]);
+    head = head.length === 0 && value.length >= 4 ? value : Uint8Array.from([...head, ...value]);
   }
   if (head.length === 0) throw place.refuse("it is empty");
   const bytes = resume(head, iterator);

@@ -92,7 +92,8 @@ async function finish(
     keys: layers.map(({ key }) => key),
     layers: digests,
     idmap: node.idmap,
-    digest: baseDigest(digests, config),
+    ...(node.setuid === "keep" ? {} : { setuid: node.setuid }),
+    digest: baseDigest(digests, config, node.setuid),
     config,
     files: readFiles(layers.map(({ tree }) => tree)),
     source: { kind: image?.kind ?? "root", name: source },
@@ -105,10 +106,15 @@ async function finish(
   return base;
 }
 
-function baseDigest(layers: readonly string[], config: BaseFile["config"]): string {
+function baseDigest(
+  layers: readonly string[],
+  config: BaseFile["config"],
+  setuid: Node["setuid"],
+): string {
   const env = Object.entries(config.env).sort(([a], [b]) => a < b ? -1 : 1);
   const { user, workdir } = config;
-  const content = { env: Object.fromEntries(env), layers, user, version: 1, workdir };
+  const special = setuid === "keep" ? {} : { setuid };
+  const content = { env: Object.fromEntries(env), layers, ...special, user, version: 1, workdir };
   return createHash("sha256").update(JSON.stringify(content)).digest("hex");
 }
 
@@ -153,6 +159,7 @@ async function ensure(
 ): Promise<Layer[]> {
   return await ensureLayers(node.store, wishes, {
     idmap: node.idmap,
+    setuid: node.setuid,
     unpack: node.unpack,
     budget: node.budget,
     use: "base",

@@ -3,7 +3,7 @@
  * which shows the trees that it works on and nothing else of ours.
  */
 import { resolve } from "@std/path/resolve";
-import type { UnpackSummary } from "../archive/mod.ts";
+import type { UnpackLimits, UnpackSummary } from "../archive/mod.ts";
 import { SetupError } from "../errors.ts";
 import { type Bind, type Engine, giveTree, NO_LIMITS, type Sandbox } from "../sandbox/mod.ts";
 import { type BuildJob, removeTree } from "../store/mod.ts";
@@ -38,10 +38,13 @@ export interface Work {
 export class Worker {
   readonly #ground: Ground;
   readonly #engine: () => Engine;
+  readonly #limits: Partial<UnpackLimits>;
 
-  constructor(ground: Ground, engine: () => Engine) {
+  /** @param limits The most that is taken from an archive, where it is not the usual. */
+  constructor(ground: Ground, engine: () => Engine, limits: Partial<UnpackLimits>) {
     this.#ground = ground;
     this.#engine = engine;
+    this.#limits = limits;
   }
 
   /**
@@ -50,7 +53,7 @@ export class Worker {
    * @throws {ArchiveError | HostError} As the worker says.
    */
   async unpack(job: BuildJob): Promise<Built> {
-    const { archive, tree, at, list, onProgress, signal } = job;
+    const { archive, tree, at, list, setuid, onProgress, signal } = job;
     const { kind, uids, gids } = this.#ground.host.identity;
     if (kind === "root") {
       for (const path of [tree, list]) giveTree(path, uids[0]!.outside, gids[0]!.outside);
@@ -58,11 +61,15 @@ export class Worker {
     const into = TREE + at.slice(tree.length);
     const owners = kind === "single" ? "root" : "keep";
     const name = resolve(archive);
-    const args = ["__unpack", "--into", into, "--list", LIST, "--name", name, "--owners", owners];
+    const args = [
+      ...["__unpack", "--into", into, "--list", LIST, "--name", name, "--owners", owners],
+      ...["--setuid", setuid, ...limitOptions(this.#limits)],
+      ...(at === tree ? ["--whiteouts", "oci", "--devices", "skip"] : []),
+    ];
     let summary: UnpackSummary | undefined;
     let diskBytes = 0;
     await this.work({
-      args: at === tree ? [...args, "--whiteouts", "oci", "--devices", "skip"] : args,
+      args,
       binds: [
         bind(tree, TREE, { isWritable: true }),
         bind(list, LIST, { isDirectory: false, isWritable: true }),
@@ -175,6 +182,12 @@ export class Worker {
     };
     return this.#engine().create(layout, { uid: 0, gid: 0 }, null);
   }
+}
+
+function limitOptions({ maxBytes, maxEntries, maxDepth }: Partial<UnpackLimits>): string[] {
+  const options = { "--max-bytes": maxBytes, "--max-entries": maxEntries, "--max-depth": maxDepth };
+  return Object.entries(options)
+    .flatMap(([name, value]) => value === undefined ? [] : [name, String(value)]);
 }
 
 async function drain(reader: PipeReader, write: WriteBytes): Promise<string> {

@@ -1,8 +1,15 @@
 /** Use case: all layers that a sandbox is made of, unpacked where they are not yet. */
 import { pooledMap } from "@std/async/pool";
-import type { BuildJob, Layer, LayerPhase, LayerRequest, Store } from "../store/mod.ts";
+import type {
+  BuildJob,
+  Layer,
+  LayerPhase,
+  LayerRequest,
+  SetuidPolicy,
+  Store,
+} from "../store/mod.ts";
 import type { IoBudget, Share } from "../budget/mod.ts";
-import type { UnpackSummary } from "../archive/mod.ts";
+import type { UnpackLimits, UnpackSummary } from "../archive/mod.ts";
 import { NotFoundError } from "../errors.ts";
 import { checkDistinct, parseLayerPath } from "./layer_path.ts";
 
@@ -38,10 +45,18 @@ export interface LayerEvent {
 /** Unpacks `job.archive` into `job.at`, which is empty and lies in `job.tree`. */
 export type Unpack = (job: BuildJob) => Promise<Built>;
 
+/** What is taken from archives. */
+export interface ArchivePolicy {
+  readonly setuid: SetuidPolicy;
+  readonly limits: Partial<UnpackLimits>;
+}
+
 /** How layers are ensured. */
 export interface EnsureOptions {
   /** Which ids are mapped. */
   readonly idmap: string;
+  /** Whether files keep their setuid and setgid bits: they do, if it is not said. */
+  readonly setuid?: SetuidPolicy;
   readonly unpack: Unpack;
   /** What may be unpacked at once; without one, all. */
   readonly budget?: IoBudget;
@@ -61,9 +76,9 @@ export interface EnsureOptions {
 export function findLayers(
   store: Store,
   wishes: readonly LayerWish[],
-  { idmap, use = "sandbox" }: Pick<EnsureOptions, "idmap" | "use">,
+  options: Pick<EnsureOptions, "idmap" | "setuid" | "use">,
 ): Layer[] | null {
-  const requests = toRequests(wishes, idmap, use);
+  const requests = toRequests(wishes, options);
   const found: Layer[] = [];
   for (const request of requests) {
     const layer = findLayer(store, request);
@@ -86,7 +101,7 @@ export async function ensureLayers(
   wishes: readonly LayerWish[],
   options: EnsureOptions,
 ): Promise<Layer[]> {
-  const { idmap, jobs = 2, use = "sandbox", onEvent = () => {}, signal } = options;
+  const { jobs = 2, onEvent = () => {}, signal } = options;
   const ready = findLayers(store, wishes, options);
   if (ready !== null) return ready;
 
@@ -116,7 +131,7 @@ export async function ensureLayers(
     if (total >= 0) onEvent({ layer, phase: "ready", done: total, total });
   };
   try {
-    await Array.fromAsync(pooledMap(jobs, toRequests(wishes, idmap, use).entries(), ensure));
+    await Array.fromAsync(pooledMap(jobs, toRequests(wishes, options).entries(), ensure));
   } catch (error) {
     release(layers);
     if (stop.signal.aborted) throw stop.signal.reason;
@@ -157,7 +172,8 @@ export async function unpackHere(job: BuildJob): Promise<Built> {
   const { archive, at, onProgress, signal } = job;
   const file = await Deno.open(archive);
   using list = new EntryListWriter(job.list);
-  const options = { name: archive, owners: "root", onProgress, onEntry: list.add, signal } as const;
+  const common = { name: archive, owners: "root", setuid: job.setuid } as const;
+  const options = { ...common, onProgress, onEntry: list.add, signal };
   const summary = await unpackInto(at, file.readable, options);
   list.finish();
   return { ...summary, diskBytes: list.diskBytes };
@@ -165,11 +181,15 @@ export async function unpackHere(job: BuildJob): Promise<Built> {
 
 type Request = Omit<LayerRequest, "archive"> & { readonly archive?: string };
 
-function toRequests(wishes: readonly LayerWish[], idmap: string, use: LayerUse): Request[] {
+function toRequests(
+  wishes: readonly LayerWish[],
+  { idmap, setuid = "keep", use = "sandbox" }: Pick<EnsureOptions, "idmap" | "setuid" | "use">,
+): Request[] {
   const requests = wishes.map((wish) => ({
     ...wish,
     path: use === "base" ? "/" : parseLayerPath(wish.path),
     idmap,
+    setuid,
   }));
   if (use === "sandbox") checkDistinct(requests.map(({ path }) => path));
   return requests;

@@ -1,6 +1,6 @@
 /** Bases that have a name: the layers of an imported root file system or image. */
 import { HostError, NotFoundError } from "../errors.ts";
-import type { Layer, Store } from "../store/mod.ts";
+import type { Layer, SetuidPolicy, Store } from "../store/mod.ts";
 import { type Base, type Ground, type OnFirst, prepareBase, siteTree } from "./base.ts";
 import type { SandboxSpec } from "./spec.ts";
 
@@ -22,6 +22,8 @@ export interface BaseFile {
   readonly layers: readonly string[];
   /** The ids that its layers were unpacked for. */
   readonly idmap: string;
+  /** Kept, if it is not there. */
+  readonly setuid?: SetuidPolicy;
   /** Depends on the layers' bytes and the config alone. */
   readonly digest: string;
   readonly config: ImageConfig;
@@ -93,8 +95,9 @@ function holdLayers(
   }
   using held = new DisposableStack();
   // Of a layer that an image has twice, such as an empty one, only the upper can be seen.
+  const policy = file.setuid === undefined ? {} : { setuid: file.setuid };
   const layers = [...new Set(file.layers.toReversed())].reverse().map((sha256) => {
-    const layer = store.holdLayer({ sha256, path: "/", idmap });
+    const layer = store.holdLayer({ sha256, path: "/", idmap, ...policy });
     if (layer !== null) return held.use(layer);
     throw new NotFoundError(`Cannot use base "${name}": its layer ${sha256} is gone`, {
       remedy: `Import it again: minisandbox base remove ${name}, then base import.`,

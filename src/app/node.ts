@@ -4,13 +4,15 @@ import { type BudgetMode, IoBudget } from "../budget/mod.ts";
 import { type RemoveTree, Store, storeLocation } from "../store/mod.ts";
 import { type Ground, storedTrees } from "./base.ts";
 import { Worker } from "./confined.ts";
-import type { Unpack } from "./layer.ts";
+import type { ArchivePolicy, Unpack } from "./layer.ts";
 
 export type { BudgetMode };
 
 /** What the caller decides. */
 export interface NodeOptions {
   readonly ioBudget?: BudgetMode;
+  /** What is taken from archives; all that is within the usual limits, if it is not said. */
+  readonly archives?: ArchivePolicy;
   /** False for root on a host without user namespaces. */
   readonly usesUserNamespace?: boolean;
 }
@@ -24,6 +26,8 @@ export class Node implements Disposable {
   readonly budget: IoBudget;
   /** Does what must be confined, or done with mapped ids. */
   readonly worker: Worker;
+  /** Whether files of layers keep their setuid and setgid bits. */
+  readonly setuid: ArchivePolicy["setuid"];
   #engine: Engine | undefined;
 
   /**
@@ -41,7 +45,9 @@ export class Node implements Disposable {
       trees: storedTrees(this.store, this.host),
       mapsIds: (path) => this.engine.canMapIds(path),
     };
-    this.worker = new Worker(this.ground, () => this.engine);
+    const { setuid = "keep", limits = {} } = options.archives ?? {};
+    this.setuid = setuid;
+    this.worker = new Worker(this.ground, () => this.engine, limits);
   }
 
   /** Which ids layers are unpacked for: layers of other ids are others. */

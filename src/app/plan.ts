@@ -47,7 +47,7 @@ export async function planRun(node: Node, spec: SandboxSpec): Promise<PlanSectio
   using base = await openBase({ store, ground, idmap: node.idmap }, spec);
   const user = findUser(base.users, spec.user, host);
   const layers = spec.layers.map((layer) => {
-    const [found] = findLayers(store, [layer], { idmap: node.idmap }) ?? [];
+    const [found] = findLayers(store, [layer], node) ?? [];
     found?.[Symbol.dispose]();
     const tree = found?.tree ?? `<${layer.archive}, to be unpacked>`;
     return { key: "", sha256: "", path: layer.path, tree, [Symbol.dispose]: () => {} };

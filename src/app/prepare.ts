@@ -37,14 +37,14 @@ export async function prepare(
   spec: SandboxSpec,
   { phases, signal, onLayer, onNote }: PrepareOptions,
 ): Promise<Prepared> {
-  const { host, store, idmap, unpack, budget } = node;
+  const { host, store, idmap, setuid, unpack, budget } = node;
   using held = new DisposableStack();
   const base = held.use(await openBase(node, spec, onNote));
   const user = findUser(base.users, spec.user, host);
   phases.end("base");
 
   const wishes = spec.layers;
-  const common = { idmap, unpack, budget, signal };
+  const common = { idmap, setuid, unpack, budget, signal };
   const options = onLayer === undefined ? common : { ...common, onEvent: onLayer };
   const layers = findLayers(store, wishes, options) ?? await ensureLayers(store, wishes, options);
   for (const layer of layers) held.use(layer);

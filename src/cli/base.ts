@@ -3,6 +3,7 @@ import { format as formatBytes } from "@std/fmt/bytes";
 import { importBase } from "../app/base_import.ts";
 import { type BaseFile, removeBase } from "../app/named_base.ts";
 import { Node } from "../app/node.ts";
+import { ARCHIVE_HELP, ARCHIVE_OPTIONS, parseArchivePolicy } from "./archive_option.ts";
 import { parseBudget } from "./budget_option.ts";
 import { onStderr, Progress } from "./progress.ts";
 import { Relay } from "./relay.ts";
@@ -33,6 +34,7 @@ Options:
       --tag TAG      which image, where there are several
       --io-budget SIZE|auto|none
                      what may be unpacked at once on this node [auto]
+${ARCHIVE_HELP}
       --quiet        show no progress
 
 Examples:
@@ -45,6 +47,7 @@ const IMPORT_OPTIONS = {
   ...STORE_OPTIONS,
   tag: { kind: "value" },
   "io-budget": { kind: "value" },
+  ...ARCHIVE_OPTIONS,
   quiet: { kind: "flag" },
 } as const;
 
@@ -75,7 +78,10 @@ export const baseCommand: Subcommand = verbCommand({
 async function importOne({ options, operands }: VerbLine<typeof IMPORT_OPTIONS>): Promise<void> {
   const [source = "", name = ""] = operands;
   using relay = new Relay(false);
-  using node = new Node(options.store, { ioBudget: parseBudget(options["io-budget"]) });
+  using node = new Node(options.store, {
+    ioBudget: parseBudget(options["io-budget"]),
+    archives: parseArchivePolicy(options),
+  });
   await node.store.sweep();
   using progress = new Progress(onStderr(options.quiet));
   const base = await importBase(node, {
@@ -120,6 +126,7 @@ function show({ options, operands: [name = ""] }: StoreLine): void {
       ["from", `${base.source.kind}, ${base.source.name}`],
       ["size", `${size(base.bytes)} in ${base.entries} entries`],
       ["owners", base.ownersLost === 0 ? "all kept" : `${base.ownersLost} became root`],
+      ["setuid bits", base.setuid === "drop" ? "dropped" : "kept"],
       ["created", base.created],
       ["workdir", config.workdir ?? "-"],
       ["user", config.user ?? "-"],

@@ -2,6 +2,7 @@
 import { format as formatBytes } from "@std/fmt/bytes";
 import { Node } from "../app/node.ts";
 import type { CatalogEntry } from "../app/store.ts";
+import { ARCHIVE_HELP } from "./archive_option.ts";
 import type { Subcommand } from "./subcommand.ts";
 import { toFacts, toTable } from "./table.ts";
 import { print, STORE_OPTIONS, verb, verbCommand } from "./verb.ts";
@@ -31,6 +32,7 @@ Options:
       --jobs N       import so many at once [2]
       --io-budget SIZE|auto|none
                      what may be unpacked at once on this node: bytes, as its disk bears, or all [auto]
+${ARCHIVE_HELP}
       --quiet        show no progress
   pack, export:
   -o, --output FILE  the archive to write; - for stdout
@@ -107,6 +109,7 @@ function showLayer({ options, operands: [key = ""] }: StoreLine): void {
       ["size", `${size(layer.bytes)} in files, ${size(layer.diskBytes)} on disk`],
       ["owners", layer.ownersLost === 0 ? "all kept" : `${layer.ownersLost} became root`],
       ["id map", layer.idmap.trim().replaceAll("\n", ", ")],
+      ["setuid bits", layer.setuid === "drop" ? "dropped" : "kept"],
       ["created", layer.created],
       ["last use", layer.lastUsed],
       ["in use", layer.isInUse ? "yes" : "no"],

@@ -4,6 +4,7 @@ import { parseLayerPath } from "../app/layer_path.ts";
 import { LayerTimes } from "../app/layer_time.ts";
 import { Node } from "../app/node.ts";
 import { UsageError } from "../errors.ts";
+import { ARCHIVE_OPTIONS, parseArchivePolicy } from "./archive_option.ts";
 import { parseBudget } from "./budget_option.ts";
 import { type ArchiveLayer, parseLayerArgument } from "./layer_argument.ts";
 import { onStderr, Progress } from "./progress.ts";
@@ -15,6 +16,7 @@ const OPTIONS = {
   at: { kind: "value" },
   jobs: { kind: "value" },
   "io-budget": { kind: "value" },
+  ...ARCHIVE_OPTIONS,
   quiet: { kind: "flag" },
 } as const;
 
@@ -30,7 +32,10 @@ async function importLayers({ options, operands }: VerbLine<typeof OPTIONS>): Pr
   const wishes = toWishes(operands, options.at);
   const jobs = parseJobs(options.jobs);
   using relay = new Relay(false);
-  using node = new Node(options.store, { ioBudget: parseBudget(options["io-budget"]) });
+  using node = new Node(options.store, {
+    ioBudget: parseBudget(options["io-budget"]),
+    archives: parseArchivePolicy(options),
+  });
   await node.store.sweep();
   using progress = new Progress(onStderr(options.quiet));
   const times = new LayerTimes();
@@ -42,6 +47,7 @@ async function importLayers({ options, operands }: VerbLine<typeof OPTIONS>): Pr
     : null;
   const layers = await ensureLayers(node.store, wishes, {
     idmap: node.idmap,
+    setuid: node.setuid,
     unpack: node.unpack,
     budget: node.budget,
     jobs,

@@ -72,6 +72,8 @@ Other:
       --store DIR              the store [$MINISANDBOX_STORE, else /var/lib/minisandbox for root,
                                else $XDG_DATA_HOME/minisandbox]
       --io-budget SIZE|auto|none  what may be unpacked at once on this node [auto]
+      --max-bytes SIZE, --max-entries N, --max-depth N, --setuid keep|drop
+                               what is taken from archives, as by layer import
       --quiet                  show no progress
       --help                   print this
 

@@ -1,8 +1,10 @@
 /** The options of `run`, turned into a spec. */
 import { resolve } from "@std/path/resolve";
+import type { ArchivePolicy } from "../app/layer.ts";
 import { DEFAULT_WISH, type SpecWish } from "../app/settle.ts";
 import type { SandboxSpec, UpperSpec } from "../app/spec.ts";
 import { messageOf, NotFoundError, UsageError } from "../errors.ts";
+import { ARCHIVE_OPTIONS, parseArchivePolicy } from "./archive_option.ts";
 import { type BudgetMode, parseBudget } from "./budget_option.ts";
 import { applyHardening, HARDEN_OPTIONS } from "./harden_option.ts";
 import { applyLimits, LIMIT_OPTIONS } from "./limit_option.ts";
@@ -38,6 +40,7 @@ const RUN_OPTIONS = {
   plan: { kind: "flag" },
   store: { kind: "value" },
   "io-budget": { kind: "value" },
+  ...ARCHIVE_OPTIONS,
   quiet: { kind: "flag" },
 } as const;
 
@@ -55,6 +58,7 @@ export interface RunLine {
   readonly store: string | undefined;
   readonly usesUserNamespace: boolean;
   readonly ioBudget: BudgetMode;
+  readonly archives: ArchivePolicy;
 }
 
 /** Where the outcome goes, also when the rest of the line cannot be read. */
@@ -90,6 +94,7 @@ export async function parseRunLine(argv: readonly string[]): Promise<RunLine> {
     store: options.store,
     usesUserNamespace: parseUserns(options.userns),
     ioBudget: parseBudget(options["io-budget"]),
+    archives: parseArchivePolicy(options),
   };
 }
 

@@ -2,6 +2,7 @@
 import { AT, close, O, openAt, syncfsWait } from "../../ffi/mod.ts";
 import { basename } from "@std/path/basename";
 import { type ArchiveFile, checkUnchanged } from "./digest.ts";
+import type { SetuidPolicy } from "./key.ts";
 import type { Manifest } from "./layer.ts";
 import { type RemoveTree, removeTree } from "./remove.ts";
 import { makeWorkDir } from "./work.ts";
@@ -19,6 +20,7 @@ export interface BuildJob {
   readonly at: string;
   /** The empty file that the list of entries belongs in (`EntryListWriter`). */
   readonly list: string;
+  readonly setuid: SetuidPolicy;
   readonly onProgress: (bytesRead: number) => void;
   readonly signal: AbortSignal | undefined;
 }
@@ -35,6 +37,7 @@ export interface BuildRequest {
   readonly sha256: string;
   readonly path: string;
   readonly idmap: string;
+  readonly setuid?: SetuidPolicy;
   readonly build: BuildTree;
   readonly onProgress: (bytesRead: number) => void;
   readonly signal: AbortSignal | undefined;
@@ -50,20 +53,23 @@ export async function buildLayer(
   request: BuildRequest,
   remove: RemoveTree = removeTree,
 ): Promise<void> {
-  const { archive, build, idmap, key, path, sha256, onProgress, signal } = request;
+  const { archive, build, idmap, key, path, setuid = "keep", sha256, signal } = request;
   using work = makeWorkDir(`${store}/tmp`, 0o755);
   try {
     const tree = `${work.dir}/tree`;
     const at = makeParents(tree, path);
     const list = `${work.dir}/${LIST}`;
     Deno.writeTextFileSync(list, "");
-    const built = await build({ archive: archive.path, tree, at, list, onProgress, signal });
+    const { onProgress } = request;
+    const job = { archive: archive.path, tree, at, list, setuid, onProgress, signal };
+    const built = await build(job);
     signal?.throwIfAborted();
     checkUnchanged(archive);
     const manifest: Manifest = {
       archive: { name: basename(archive.path), sha256 },
       path,
       idmap,
+      ...(setuid === "keep" ? {} : { setuid }),
       entries: built.entries,
       bytes: built.bytes,
       diskBytes: built.diskBytes,

@@ -1,5 +1,6 @@
 /** Layers as they lie in the store: found, held while in use, listed. */
 import { close, isErrno } from "../../ffi/mod.ts";
+import type { SetuidPolicy } from "./key.ts";
 import { hold, readUse, type Use } from "./hold.ts";
 
 /** A layer that cannot be removed until this is disposed of. */
@@ -18,6 +19,8 @@ export interface Manifest {
   readonly archive: { readonly name: string; readonly sha256: string };
   readonly path: string;
   readonly idmap: string;
+  /** Kept, if it is not there. */
+  readonly setuid?: SetuidPolicy;
   readonly entries: number;
   readonly bytes: number;
   /** About what it takes on the disk. */

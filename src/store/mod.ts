@@ -3,6 +3,7 @@ export { type BuildJob, type BuildTree, LIST } from "./build.ts";
 export type { CatalogEntry } from "./catalog.ts";
 export { explainFailure } from "./failure.ts";
 export { HeldDirectory } from "./held_directory.ts";
+export type { SetuidPolicy } from "./key.ts";
 export type { Layer, LayerInfo } from "./layer.ts";
 export { storeLocation } from "./location.ts";
 export { checkName, type Named, NameShelf, taken } from "./name.ts";

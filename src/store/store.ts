@@ -5,7 +5,7 @@ import { Catalog } from "./catalog.ts";
 import { type ArchiveFile, DigestCache, hashArchive, readArchiveFile } from "./digest.ts";
 import { makeStore } from "./directory.ts";
 import { explainFailure } from "./failure.ts";
-import { layerKey } from "./key.ts";
+import { layerKey, type SetuidPolicy } from "./key.ts";
 import { holdLayer, type Layer } from "./layer.ts";
 import { Lock, sweepLocks } from "./lock.ts";
 import { NameShelf } from "./name.ts";
@@ -21,6 +21,8 @@ export interface LayerIdentity {
   readonly path: string;
   /** Which ids are mapped: layers of different mappings are different layers. */
   readonly idmap: string;
+  /** Kept, if it is not said: layers of another policy are other layers. */
+  readonly setuid?: SetuidPolicy;
 }
 
 /** The layer that is wanted. */

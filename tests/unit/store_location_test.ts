@@ -12,11 +12,18 @@ Deno.test("storeLocation() follows MINISANDBOX_STORE, then the user, then XDG, t
   assertEquals(storeLocation({ HOME: "/h" }, 1000), "/h/.local/share/minisandbox");
 });
 
-Deno.test("layerKey() differs with the bytes, the path and the ids, and only with them", () => {
-  const content = { sha256: "00", path: "/a", idmap: "0 1 2" };
+Deno.test("layerKey() differs with the bytes, the path, the ids and the policy, and only with them", () => {
+  const content = { sha256: "00", path: "/a", idmap: "0 1 2", setuid: "keep" } as const;
   assertMatch(layerKey(content), /^[0-9a-f]{64}$/);
   assertEquals(layerKey(content), layerKey({ ...content }));
-  for (const other of [{ sha256: "01" }, { path: "/b" }, { idmap: "0 1 3" }]) {
+  for (
+    const other of [
+      { sha256: "01" },
+      { path: "/b" },
+      { idmap: "0 1 3" },
+      { setuid: "drop" } as const,
+    ]
+  ) {
     assertNotEquals(layerKey({ ...content, ...other }), layerKey(content));
   }
 });

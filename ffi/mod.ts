@@ -6,6 +6,7 @@ export * from "./errno.ts";
 export * from "./file.ts";
 export * from "./layout.ts";
 export { machineCode } from "./code.ts";
+export * from "./lock.ts";
 export { type Machine, machine } from "./machine.ts";
 export { Memory } from "./memory.ts";
 export * from "./metadata.ts";

@@ -13,6 +13,7 @@ import {
   O,
   openAt,
   statFd,
+  tryLock,
   unlinkAt,
 } from "../../ffi/mod.ts";
 
@@ -121,16 +122,6 @@ function readLocked(path: string): number | null {
     return tryLock(fd) ? null : statFd(fd).size;
   } finally {
     close(fd);
-  }
-}
-
-function tryLock(fd: number): boolean {
-  try {
-    flock(fd, LOCK.LOCK_EX | LOCK.LOCK_NB);
-    return true;
-  } catch (error) {
-    if (!isErrno(error, "EAGAIN")) throw error;
-    return false;
   }
 }
 

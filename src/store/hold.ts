@@ -5,13 +5,14 @@ import {
   closeQuietly,
   flock,
   isErrno,
+  isSameFile,
   LOCK,
   O,
   openAt,
   setTime,
   statFd,
+  tryLock,
 } from "../../ffi/mod.ts";
-import { isSameFile } from "./lock.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -50,7 +51,7 @@ export function readUse(dir: string): Use {
   const fd = openAt(AT.AT_FDCWD, `${dir}/lock`, O.O_CLOEXEC);
   try {
     const lastUsed = new Date(Number(statFd(fd).mtimeNs / 1_000_000n)).toISOString();
-    return { lastUsed, isInUse: !tryLockUnused(fd) };
+    return { lastUsed, isInUse: !tryLock(fd) };
   } finally {
     close(fd);
   }
@@ -71,21 +72,11 @@ export function moveUnused(dir: string, to: string, isWanted: () => boolean): bo
     return false;
   }
   try {
-    if (!tryLockUnused(fd) || !isSameFile(fd, `${dir}/lock`) || isWanted()) return false;
+    if (!tryLock(fd) || !isSameFile(fd, `${dir}/lock`) || isWanted()) return false;
     Deno.renameSync(dir, to);
     return true;
   } finally {
     close(fd);
-  }
-}
-
-function tryLockUnused(fd: number): boolean {
-  try {
-    flock(fd, LOCK.LOCK_EX | LOCK.LOCK_NB);
-    return true;
-  } catch (error) {
-    if (!isErrno(error, "EAGAIN")) throw error;
-    return false;
   }
 }
 

@@ -1,16 +1,5 @@
 /** Locks between processes: a file that is locked while held and gone afterwards. */
-import {
-  AT,
-  close,
-  flock,
-  isErrno,
-  LOCK,
-  lstatAt,
-  O,
-  openAt,
-  statFd,
-  unlinkAt,
-} from "../../ffi/mod.ts";
+import { AT, close, isErrno, isSameFile, O, openAt, tryLock, unlinkAt } from "../../ffi/mod.ts";
 import { delay } from "@std/async/delay";
 
 /** How often a lock that another holds is asked for; a wait inside flock(2) could not be ended. */
@@ -35,12 +24,9 @@ export class Lock implements Disposable {
   static tryTake(path: string): Lock | null {
     for (;;) {
       const fd = openAt(AT.AT_FDCWD, path, O.O_RDWR | O.O_CREAT | O.O_CLOEXEC, 0o600);
-      try {
-        flock(fd, LOCK.LOCK_EX | LOCK.LOCK_NB);
-      } catch (error) {
+      if (!tryLock(fd)) {
         close(fd);
-        if (isErrno(error, "EAGAIN")) return null;
-        throw error;
+        return null;
       }
       // The one before may have removed the file between our open and our lock.
       if (isSameFile(fd, path)) return new Lock(fd, path);
@@ -81,16 +67,4 @@ export class Lock implements Disposable {
 /** Removes the files of locks that nobody holds: those of the dead. */
 export function sweepLocks(dir: string): void {
   for (const { name } of Deno.readDirSync(dir)) Lock.tryTake(`${dir}/${name}`)?.[Symbol.dispose]();
-}
-
-/** Says whether a path still names the file that a descriptor has open. */
-export function isSameFile(fd: number, path: string): boolean {
-  try {
-    const named = lstatAt(AT.AT_FDCWD, path);
-    const open = statFd(fd);
-    return named.inode === open.inode && named.device === open.device;
-  } catch (error) {
-    if (!isErrno(error, "ENOENT", "ENOTDIR")) throw error;
-    return false;
-  }
 }

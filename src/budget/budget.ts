@@ -1,21 +1,21 @@
 /** The I/O budget of a node: what may be unpacked at once, by all processes that use one store. */
 import { delay } from "@std/async/delay";
-import {
-  type Control,
-  type ControlLimits,
-  firstControl,
-  nextControl,
-  noteLatency,
-} from "./controller.ts";
+import { type Control, type ControlLimits, firstControl, nextControl } from "./controller.ts";
 import { parseControl } from "./control_note.ts";
 import { type Entry, Ledger, type OwnEntry } from "./ledger.ts";
+import { Lateness } from "./lateness.ts";
 import { Line, unlessAborted } from "./line.ts";
 import { Meter } from "./meter.ts";
 import type { BudgetMode } from "./mode.ts";
 import { Pressure } from "./pressure.ts";
+import { Processors } from "./processor.ts";
 import { Ratio } from "./ratio.ts";
+import type { Turn } from "./turn.ts";
 
 const MIB = 1 << 20;
+
+/** The adaptive budget holds so many like the one that waits, at least: one may be without work. */
+const LEAST = 2;
 
 /** How often other processes are asked whether there is room. */
 const POLL_MS = 25;
@@ -54,9 +54,8 @@ export interface Share extends Disposable {
 /** How a budget is opened. */
 export interface BudgetOptions {
   readonly mode: BudgetMode;
-  /** Gives how long the last start of a sandbox took, in milliseconds; null if there was none. */
-  readonly latencyMs?: () => number | null;
   readonly pressure?: Pick<Pressure, "isKnown" | "take">;
+  readonly processors?: Pick<Processors, "count" | "hasRoomBeside">;
 }
 
 /** A budget. */
@@ -66,8 +65,9 @@ export class IoBudget {
   readonly #line = new Line();
   readonly #ratio = new Ratio();
   readonly #meter = new Meter();
-  readonly #limits: ControlLimits = autoLimits(navigator.hardwareConcurrency);
-  readonly #latencyMs: () => number | null;
+  readonly #lateness = new Lateness();
+  readonly #processors: Pick<Processors, "count" | "hasRoomBeside">;
+  readonly #limits: ControlLimits;
   readonly #pressure: Pick<Pressure, "isKnown" | "take">;
   #ledger: Ledger | undefined;
   #control: Control;
@@ -85,8 +85,9 @@ export class IoBudget {
   constructor(dir: string, options: BudgetOptions) {
     this.#dir = dir;
     this.mode = options.mode;
-    this.#latencyMs = options.latencyMs ?? (() => null);
     this.#pressure = options.pressure ?? new Pressure();
+    this.#processors = options.processors ?? new Processors();
+    this.#limits = autoLimits(this.#processors.count);
     this.#control = firstControl(this.#limits);
   }
 
@@ -138,26 +139,43 @@ export class IoBudget {
 
   async #wait(ledger: Ledger, bytes: number, signal?: AbortSignal): Promise<OwnEntry> {
     using _place = await this.#line.enter(signal);
-    using _turn = await this.#enter(ledger, signal);
-    const control = parseControl(ledger.readNote()) ?? this.#control;
-    this.#control = noteLatency(control, this.#latencyMs());
-    this.#startSampling(ledger);
     for (;;) {
-      signal?.throwIfAborted();
-      ledger.sweep();
-      const entries = ledger.list();
-      if (entries.length === 0 || sum(entries) + bytes <= (this.#budgetBytes() ?? Infinity)) {
-        return ledger.add(bytes);
-      }
-      await this.#pause(signal);
-      this.#sample(ledger, bytes);
+      using turn = await this.#enter(ledger, signal);
+      const entry = await this.#waitForRoom(ledger, turn, bytes, signal);
+      if (entry !== null) return entry;
     }
   }
 
+  /** Gives null if another has taken the turn meanwhile: we were stopped, and said nothing. */
+  async #waitForRoom(
+    ledger: Ledger,
+    turn: Turn,
+    bytes: number,
+    signal?: AbortSignal,
+  ): Promise<OwnEntry | null> {
+    this.#control = parseControl(ledger.readNote()) ?? this.#control;
+    this.#startSampling(ledger);
+    while (turn.renew(Date.now())) {
+      signal?.throwIfAborted();
+      ledger.sweep();
+      if (this.#hasRoom(ledger.list(), bytes)) return ledger.add(bytes);
+      await this.#pause(signal);
+      this.#sample(ledger, bytes);
+    }
+    return null;
+  }
+
+  #hasRoom(entries: readonly Entry[], bytes: number): boolean {
+    if (entries.length === 0) return true;
+    if (sum(entries) + bytes > (this.#budgetBytes() ?? Infinity)) return false;
+    if (this.mode.kind === "fixed") return true;
+    return this.#processors.hasRoomBeside(entries.length, performance.now());
+  }
+
   /** Waits for the processes that are before us. */
-  async #enter(ledger: Ledger, signal?: AbortSignal): Promise<Disposable> {
+  async #enter(ledger: Ledger, signal?: AbortSignal): Promise<Turn> {
     for (;;) {
-      const turn = ledger.tryEnter();
+      const turn = ledger.tryEnter(Date.now());
       if (turn !== null) return turn;
       await delay(POLL_MS, signal === undefined ? {} : { signal });
     }
@@ -166,7 +184,9 @@ export class IoBudget {
   /** Waits until a share of ours has ended, or it is time to look at those of others. */
   async #pause(signal?: AbortSignal): Promise<void> {
     const stop = new AbortController();
-    const timer = delay(POLL_MS, { signal: stop.signal }).catch(() => {});
+    const begin = performance.now();
+    const timer = delay(POLL_MS, { signal: stop.signal })
+      .then(() => this.#lateness.note(performance.now() - begin - POLL_MS), () => {});
     try {
       await unlessAborted(Promise.race([this.#ended.promise, timer]), signal);
     } finally {
@@ -177,6 +197,7 @@ export class IoBudget {
   #startSampling(ledger: Ledger): void {
     if (performance.now() - this.#sampledMs < 2 * SAMPLE_MS) return; // it goes on
     this.#pressure.take();
+    this.#lateness.take();
     this.#sampledMs = performance.now();
     this.#meter.take(ledger.list(), this.#sampledMs);
   }
@@ -187,12 +208,13 @@ export class IoBudget {
     this.#sampledMs = now;
     this.#throughput = this.#meter.take(ledger.list(), now);
     this.#lastPressure = this.#pressure.take();
+    const latencyMs = this.#lateness.take();
     if (this.mode.kind !== "auto") return;
     this.#control = nextControl(this.#control, {
       throughput: this.#throughput,
       pressure: this.#lastPressure,
-      latencyMs: this.#latencyMs(),
-      leastBytes,
+      latencyMs,
+      leastBytes: Math.min(LEAST, this.#processors.count) * leastBytes,
     }, this.#limits);
     ledger.writeNote(this.#control);
   }

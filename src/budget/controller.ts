@@ -6,7 +6,7 @@ export interface Sample {
   readonly throughput: number;
   /** The share of time in which some task waited for a disk, from 0 to 1; null if unknown. */
   readonly pressure: number | null;
-  /** How long the last start of a sandbox took; null if unknown. */
+  /** How late a task woke that had nothing to do but that; null if unknown. */
   readonly latencyMs: number | null;
   /** What waits at the head of the queue: the budget never falls below it. */
   readonly leastBytes: number;
@@ -23,7 +23,7 @@ export interface Control {
   readonly throughput: number;
   /** Samples to pass before the next decision: what was decided must show first. */
   readonly rest: number;
-  /** The latency of undisturbed starts. */
+  /** The latency of an undisturbed machine. */
   readonly calmMs: number | null;
 }
 
@@ -44,10 +44,10 @@ const LOW_PRESSURE = 0.4;
 /** A raise has helped if throughput grew by this factor. */
 const GROWTH = 1.08;
 
-/** Sandboxes suffer if a start takes so much longer than an undisturbed one. */
+/** Sandboxes suffer if tasks wake so much later than on an undisturbed machine. */
 const SUFFERING = 2;
 
-/** Less than this more is no suffering, however short an undisturbed start is. */
+/** Less than this more is no suffering, however quick an undisturbed machine is. */
 const SUFFERING_MS = 5;
 
 /** Samples after a change before it is judged. */
@@ -68,7 +68,7 @@ export function firstControl({ firstBytes }: ControlLimits): Control {
   };
 }
 
-/** Takes the latency of a start, which counts as undisturbed if it is the shortest so far. */
+/** Takes a latency, which counts as undisturbed if it is the shortest so far. */
 export function noteLatency(control: Control, latencyMs: number | null): Control {
   if (latencyMs === null) return control;
   return { ...control, calmMs: Math.min(control.calmMs ?? Infinity, latencyMs) };

@@ -16,6 +16,7 @@ import {
   tryLock,
   unlinkAt,
 } from "../../ffi/mod.ts";
+import { Turn } from "./turn.ts";
 
 /** A reservation's file: a random name, and its bytes. */
 const NAME = /^[0-9a-f]{16}\.(\d+)$/;
@@ -45,11 +46,8 @@ export class Ledger {
   }
 
   /** Takes the right to add a reservation, which one process has at a time; null if another has it. */
-  tryEnter(): Disposable | null {
-    const fd = openAt(AT.AT_FDCWD, this.#dir, O.O_DIRECTORY | O.O_CLOEXEC);
-    if (tryLock(fd)) return { [Symbol.dispose]: () => close(fd) };
-    close(fd);
-    return null;
+  tryEnter(nowMs: number): Turn | null {
+    return Turn.tryTake(`${this.#dir}/turn`, nowMs);
   }
 
   /** Adds a reservation; only by who has entered. */

@@ -1,15 +1,15 @@
 /** Measures many cold environments at once under each kind of I/O budget, and who suffers meanwhile. */
 import { delay } from "@std/async/delay";
 import { type Spread, toSpread } from "../src/app/bench/spread.ts";
-import { parseOptions } from "../src/cli/option.ts";
+import type { Bench } from "./bench.ts";
 import { run } from "./context.ts";
 import { makeEnvironment, makeVariant } from "./environment.ts";
 import { Neighbour } from "./neighbour.ts";
 import { PROGRAM } from "./peer/minisandbox.ts";
-import { type Case, formatReport, type Report } from "./report.ts";
+import type { Case, Report } from "./report.ts";
 import { openScratch } from "./scratch.ts";
 
-const USAGE = `Usage: deno run -A bench/budget.ts [OPTION]...
+const USAGE = `Usage: ./dev bench budget [OPTION]...
 
 Starts many sandboxes at once, each with an environment of its own that is not unpacked yet, and
 meanwhile measures a sandbox that runs already and the start of others that need nothing unpacked.
@@ -125,39 +125,24 @@ async function unpackAll(
   );
 }
 
-function parseWish(argv: readonly string[]): { readonly wish: Wish | null; isJson: boolean } {
-  const { options } = parseOptions({
+/** Many cold environments at once. */
+export const budgetBench: Bench = {
+  usage: USAGE,
+  options: {
     environments: { kind: "value" },
     size: { kind: "value" },
     fixed: { kind: "value" },
     how: { kind: "value" },
     runs: { kind: "value" },
     scratch: { kind: "value" },
-    json: { kind: "flag" },
-    help: { kind: "flag" },
-  }, argv);
-  const wish: Wish = {
-    count: Number(options.environments ?? 64),
-    bytes: Number(options.size ?? 20) * 1e6,
-    fixed: options.fixed ?? "256M",
-    how: options.how === "run" ? "run" : "import",
-    runs: Number(options.runs ?? 3),
-    parent: options.scratch,
-  };
-  return { wish: options.help ? null : wish, isJson: options.json };
-}
-
-if (import.meta.main) {
-  try {
-    const { wish, isJson } = parseWish(Deno.args);
-    if (wish === null) {
-      console.log(USAGE);
-    } else {
-      const report = await measure(wish);
-      console.log(isJson ? JSON.stringify(report, null, 2) : formatReport(report));
-    }
-  } catch (error) {
-    console.error(`bench: ${error instanceof Error ? error.message : error}`);
-    Deno.exit(1);
-  }
-}
+  },
+  measure: async ({ environments = "64", size = "20", fixed = "256M", how, runs = "3", scratch }) =>
+    await measure({
+      count: Number(environments),
+      bytes: Number(size) * 1e6,
+      fixed,
+      how: how === "run" ? "run" : "import",
+      runs: Number(runs),
+      parent: scratch,
+    }),
+};

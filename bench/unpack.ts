@@ -1,18 +1,17 @@
 /** Measures the first unpacking of an environment against the tools that people use for it. */
 import { format as formatBytes } from "@std/fmt/bytes";
 import { toSpread } from "../src/app/bench/spread.ts";
-import { parseOptions } from "../src/cli/option.ts";
+import type { Bench } from "./bench.ts";
 import { run } from "./context.ts";
 import { childrenCpuMs } from "./cpu.ts";
 import { type Environment, makeEnvironment } from "./environment.ts";
 import { measurePeak } from "./memory.ts";
 import { PROGRAM } from "./peer/minisandbox.ts";
-import { type Case, formatReport, type Report } from "./report.ts";
+import type { Case, Report } from "./report.ts";
 import { openScratch } from "./scratch.ts";
 import { OURS, type Unpacker, UNPACKERS } from "./unpacker.ts";
 
-const USAGE =
-  `Usage: deno run -A bench/unpack.ts [--sizes MB,MB] [--runs N] [--scratch DIR] [--json]
+const USAGE = `Usage: ./dev bench unpack [--sizes MB,MB] [--runs N] [--scratch DIR] [--json]
 
 Unpacks environments into a fresh store, and into a new directory with GNU tar, bsdtar and Python's
 tarfile, in turns. Times are milliseconds; a ratio above 1 is slower.
@@ -119,26 +118,10 @@ function newDirectory(scratch: string): string {
   return `${scratch}/${crypto.randomUUID()}`;
 }
 
-if (import.meta.main) {
-  try {
-    const { options } = parseOptions({
-      sizes: { kind: "value" },
-      runs: { kind: "value" },
-      scratch: { kind: "value" },
-      json: { kind: "flag" },
-      help: { kind: "flag" },
-    }, Deno.args);
-    if (options.help) {
-      console.log(USAGE);
-    } else {
-      const report = await measure((options.sizes ?? "100,800").split(",").map(Number), {
-        runs: Number(options.runs ?? 5),
-        parent: options.scratch,
-      });
-      console.log(options.json ? JSON.stringify(report, null, 2) : formatReport(report));
-    }
-  } catch (error) {
-    console.error(`bench: ${error instanceof Error ? error.message : error}`);
-    Deno.exit(1);
-  }
-}
+/** The first unpacking. */
+export const unpackBench: Bench = {
+  usage: USAGE,
+  options: { sizes: { kind: "value" }, runs: { kind: "value" }, scratch: { kind: "value" } },
+  measure: async ({ sizes = "100,800", runs = "5", scratch }) =>
+    await measure(sizes.split(",").map(Number), { runs: Number(runs), parent: scratch }),
+};

@@ -1,13 +1,11 @@
 /** Packs a live tree into a tar, plain or in gzip: the same tree gives the same bytes. */
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import { createGzip } from "node:zlib";
 import { SyscallError } from "../../ffi/mod.ts";
 import { HostError } from "../errors.ts";
 import { BLOCK_BYTES, paddingOf } from "./block.ts";
 import { encodeEntry, storedBytes } from "./encode.ts";
 import { PackPlace } from "./pack_place.ts";
 import { type PackNote, TreeReader } from "./read_tree.ts";
+import { gzip } from "./zlib.ts";
 
 /** A tree that is packed. */
 export interface PackPart {
@@ -41,11 +39,12 @@ export interface PackOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-const CHUNK_BYTES = 64 * 1024;
+const CHUNK_BYTES = 256 * 1024;
 
 /**
  * Packs trees, in the order given, as one archive. Each starts with its own directory; what lies in a
- * directory follows it, sorted by the bytes of the names.
+ * directory follows it, sorted by the bytes of the names. What is given is valid until more is asked
+ * for.
  *
  * @throws {ArchiveError} If a file changes while it is read, or cannot stand in an archive.
  * @throws {HostError} If the file system refuses.
@@ -80,9 +79,9 @@ function* encodeTree(
   yield zeros(2 * BLOCK_BYTES);
 }
 
-/** Joins small pieces; what it gives is the taker's own. */
+/** Joins small pieces to one that is valid until the next is asked for. */
 function* chunks(pieces: Iterable<Uint8Array>): Generator<Uint8Array<ArrayBuffer>> {
-  let chunk = new Uint8Array(CHUNK_BYTES);
+  const chunk = new Uint8Array(CHUNK_BYTES);
   let filled = 0;
   for (let piece of pieces) {
     while (piece.length > 0) {
@@ -92,7 +91,6 @@ function* chunks(pieces: Iterable<Uint8Array>): Generator<Uint8Array<ArrayBuffer
       piece = piece.subarray(part.length);
       if (filled === CHUNK_BYTES) {
         yield chunk;
-        chunk = new Uint8Array(CHUNK_BYTES);
         filled = 0;
       }
     }
@@ -110,26 +108,6 @@ async function* watch(
     written += chunk.length;
     yield chunk;
     onProgress?.(written);
-  }
-}
-
-/** Node's compressor and not `CompressionStream`: it has levels, and no time or name in its header. */
-async function* gzip(
-  tar: AsyncGenerator<Uint8Array<ArrayBuffer>>,
-  level: number,
-): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  const compressor = createGzip({ level, chunkSize: CHUNK_BYTES });
-  let failure: unknown = null;
-  const running = pipeline(Readable.from(tar, { highWaterMark: 2 }), compressor);
-  running.catch((error: unknown) => failure ??= error);
-  try {
-    for await (const chunk of compressor) yield chunk;
-    await running;
-  } catch (error) {
-    throw failure ?? error;
-  } finally {
-    compressor.destroy();
-    await tar.return(undefined);
   }
 }
 

@@ -1,7 +1,7 @@
 /** An archive's bytes: read, and taken out of gzip or zstd where they are in it. */
 import { read } from "../../ffi/mod.ts";
-import { inflate } from "./inflate.ts";
 import type { Place } from "./place.ts";
+import { inflate } from "./zlib.ts";
 import { isZstd, splitFrames } from "./zstd.ts";
 
 /** A source of bytes, in pieces of any size; each is valid until the next is asked for. */

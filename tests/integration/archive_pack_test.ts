@@ -147,7 +147,7 @@ Deno.test("packTree() fails when a file changes while it is read, or notes it", 
       });
       for await (const piece of packed) {
         if (pieces.length === 0) change();
-        pieces.push(piece);
+        pieces.push(piece.slice());
       }
       return new Uint8Array(await new Blob(pieces as BlobPart[]).arrayBuffer());
     } finally {
@@ -187,7 +187,9 @@ Deno.test("packTree() joins trees at their places in one archive, with links bet
   );
   const parts = [{ dir: dirs[0]!, at: "" }, { dir: dirs[1]!, at: "usr/local" }];
   const options = { name: "x", owners: "root", mtime: 0, level: null, whiteouts: "plain" } as const;
-  const bytes = await new Blob(await Array.fromAsync(packTree(parts, options))).bytes();
+  const bytes = await new Blob(
+    await Array.fromAsync(packTree(parts, options), (piece) => piece.slice()),
+  ).bytes();
   for (const dir of dirs) close(dir);
   await unpackBytes(bytes, `${temp.path}/again`);
   assertEquals(await list(bytes), ["./", "file", "usr/local/", "usr/local/link"]);

@@ -11,14 +11,17 @@ export async function packDir(
   const fd = openAt(AT.AT_FDCWD, dir, O.O_DIRECTORY | O.O_CLOEXEC);
   try {
     return concat(
-      await Array.fromAsync(packTree([{ dir: fd, at: "" }], {
-        name: dir,
-        owners: "keep",
-        mtime: "keep",
-        level: null,
-        whiteouts: "plain",
-        ...options,
-      })),
+      await Array.fromAsync(
+        packTree([{ dir: fd, at: "" }], {
+          name: dir,
+          owners: "keep",
+          mtime: "keep",
+          level: null,
+          whiteouts: "plain",
+          ...options,
+        }),
+        (piece) => piece.slice(),
+      ),
     );
   } finally {
     close(fd);

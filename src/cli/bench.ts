@@ -1,11 +1,12 @@
 /** `minisandbox bench`: measures on this host. */
-import { resolve } from "@std/path/resolve";
 import { benchStart, type StartReport } from "../app/bench/start.ts";
 import { Node } from "../app/node.ts";
-import { DEFAULT_SPEC, type SandboxSpec } from "../app/spec.ts";
+import { DEFAULT_WISH, settleSpec, type SpecWish } from "../app/settle.ts";
+import { DEFAULT_SPEC } from "../app/spec.ts";
 import { UsageError } from "../errors.ts";
 import { parseLayerArguments } from "./layer_argument.ts";
 import { parseOptions } from "./option.ts";
+import { parsePlace } from "./place.ts";
 import { onStderr, Progress } from "./progress.ts";
 import { Relay } from "./relay.ts";
 import type { Subcommand } from "./subcommand.ts";
@@ -20,7 +21,7 @@ idle engine does it, and are the row "refill"; with it they belong to each sandb
 
 Options:
   -l, --layer ARCHIVE:PATH   show an archive in each sandbox; may be repeated
-  -b, --base host|DIR        what lies below [host]
+  -b, --base host|DIR|NAME   what lies below, DIR with a slash in it [host]
       --upper disk|tmpfs     where what is written is kept [disk]
       --count N              so many sandboxes [200]
       --at-once N            so many alive at the same time [1]
@@ -71,9 +72,9 @@ async function startMain(argv: readonly string[]): Promise<number> {
     });
   }
   const hasCommand = rest !== null && rest.length > 0;
-  const spec: SandboxSpec = {
-    ...DEFAULT_SPEC,
-    base: base === "host" ? base : resolve(base),
+  const wish: SpecWish = {
+    ...DEFAULT_WISH,
+    base: parsePlace(base),
     layers: parseLayerArguments(options.layer),
     upper: upper === "disk" ? DEFAULT_SPEC.upper : { kind: upper, sizeBytes: null },
     command: hasCommand ? rest : ["bash", "-c", "echo hi"],
@@ -82,7 +83,7 @@ async function startMain(argv: readonly string[]): Promise<number> {
   using progress = new Progress(onStderr());
   using node = new Node(options.store);
   const report = await benchStart(node, {
-    spec,
+    spec: settleSpec(node.store, wish),
     count: parseCount("count", options.count ?? "200"),
     atOnce: parseCount("at-once", options["at-once"] ?? "1"),
     expected: hasCommand ? null : "hi\n",

@@ -10,9 +10,10 @@ import { applyHardening, HARDEN_OPTIONS } from "./harden_option.ts";
 import { applyLimits, LIMIT_OPTIONS } from "./limit_option.ts";
 import { parseLayerArguments } from "./layer_argument.ts";
 import { type OptionValues, parseOptions } from "./option.ts";
-import { toVariables } from "./variable.ts";
-import { parseUserns } from "./userns_option.ts";
+import { parsePlace } from "./place.ts";
 import { parseSize } from "./size.ts";
+import { parseUserns } from "./userns_option.ts";
+import { toVariables } from "./variable.ts";
 
 /** What `run` takes. */
 const RUN_OPTIONS = {
@@ -121,11 +122,6 @@ function applyOptions(
     hardening: applyHardening(spec.hardening, options),
     command: command.length > 0 ? command : spec.command,
   };
-}
-
-/** A name stays as it is; a path, which holds a slash, becomes absolute. */
-function parsePlace(text: string): string {
-  return text.includes("/") ? resolve(text) : text;
 }
 
 /** `SRC:DST[:ro|rw]`. */

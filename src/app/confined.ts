@@ -8,6 +8,7 @@ import { SetupError } from "../errors.ts";
 import { type Bind, type Engine, giveTree, NO_LIMITS, type Sandbox } from "../sandbox/mod.ts";
 import { type BuildJob, removeTree } from "../store/mod.ts";
 import { openInput, outputPipe, type PipeReader } from "../session/mod.ts";
+import { archiveInput } from "./archive_input.ts";
 import type { Ground } from "./base.ts";
 import type { Built } from "./layer.ts";
 import type { PackWish, WriteBytes } from "./pack.ts";
@@ -54,27 +55,31 @@ export class Worker {
    */
   async unpack(job: BuildJob): Promise<Built> {
     const { archive, tree, at, list, setuid, onProgress, signal } = job;
-    const { kind, uids, gids } = this.#ground.host.identity;
+    const { identity } = this.#ground.host;
+    const { kind, uids, gids } = identity;
     if (kind === "root") {
       for (const path of [tree, list]) giveTree(path, uids[0]!.outside, gids[0]!.outside);
     }
     const into = TREE + at.slice(tree.length);
     const owners = kind === "single" ? "root" : "keep";
     const name = resolve(archive);
+    const file = Deno.realPathSync(archive);
+    const { binds, ...input } = archiveInput(file, Deno.statSync(file).uid!, identity);
     const args = [
       ...["__unpack", "--into", into, "--list", LIST, "--name", name, "--owners", owners],
-      ...["--setuid", setuid, ...limitOptions(this.#limits)],
+      ...["--setuid", setuid, ...limitOptions(this.#limits), ...input.args],
       ...(at === tree ? ["--whiteouts", "oci", "--devices", "skip"] : []),
     ];
     let summary: UnpackSummary | undefined;
     let diskBytes = 0;
     await this.work({
+      ...input,
       args,
       binds: [
+        ...binds,
         bind(tree, TREE, { isWritable: true }),
         bind(list, LIST, { isDirectory: false, isWritable: true }),
       ],
-      stdin: archive,
       signal,
       onMessage: (message) => {
         if ("progress" in message) onProgress(message.progress);

@@ -5,6 +5,7 @@ import {
   type PackNote,
   parseIdMap,
   readDescriptor,
+  readFile,
   unpackInto,
   type UnpackOptions,
 } from "../archive/mod.ts";
@@ -21,6 +22,8 @@ const PROGRESS_MS = 50;
 /** What `__unpack` is told. */
 export interface UnpackWork
   extends Pick<UnpackOptions, "name" | "owners" | "limits" | "setuid" | "whiteouts" | "devices"> {
+  /** The archive's path; null for stdin. */
+  readonly archive: string | null;
   /** The directory to unpack into. */
   readonly into: string;
   /** The file to list the entries in; null for none. */
@@ -33,8 +36,8 @@ export interface PackWork {
   readonly settings: PackSettings;
 }
 
-/** Unpacks the archive on stdin, tells of it on stdout, and gives the exit code. */
-export async function unpackStdin(work: UnpackWork): Promise<number> {
+/** Unpacks an archive, tells of it on stdout, and gives the exit code. */
+export async function unpackArchive(work: UnpackWork): Promise<number> {
   let told = performance.now();
   const onProgress = (progress: number) => {
     if (performance.now() - told < PROGRESS_MS) return;
@@ -42,11 +45,12 @@ export async function unpackStdin(work: UnpackWork): Promise<number> {
     tell({ progress });
   };
   return await report(async () => {
-    const { into, list: path, ...rest } = work;
+    const { archive, into, list: path, ...rest } = work;
     using list = path === null ? null : new EntryListWriter(path);
     const onEntry = list === null ? {} : { onEntry: list.add };
     const options = { ...rest, isMapped: readIdMaps(), onProgress, ...onEntry };
-    const summary = await unpackInto(into, readDescriptor(STDIN), options);
+    const input = archive === null ? readDescriptor(STDIN) : readFile(archive);
+    const summary = await unpackInto(into, input, options);
     list?.finish();
     tell({ summary, diskBytes: list?.diskBytes ?? 0 });
   });

@@ -5,5 +5,5 @@ export { packDirectories, type PackedTree } from "./pack_directory.ts";
 export type { PackNote } from "./read_tree.ts";
 export { parseIdMap } from "./owner.ts";
 export type { EntryRecord } from "./record.ts";
-export { type ByteSource, readDescriptor } from "./source.ts";
+export { type ByteSource, readDescriptor, readFile } from "./source.ts";
 export { unpack, unpackInto, type UnpackOptions, type UnpackSummary } from "./unpack.ts";

@@ -1,5 +1,5 @@
 /** An archive's bytes: read, and taken out of gzip or zstd where they are in it. */
-import { read } from "../../ffi/mod.ts";
+import { AT, close, O, openAt, read } from "../../ffi/mod.ts";
 import type { Place } from "./place.ts";
 import { inflate } from "./zlib.ts";
 import { isZstd, splitFrames } from "./zstd.ts";
@@ -28,6 +28,16 @@ export async function* readDescriptor(fd: number): ByteSource {
     const length = read(fd, buffer);
     if (length === 0) return;
     yield buffer.subarray(0, length);
+  }
+}
+
+/** As `readDescriptor`, of a file given by its path. @throws {SyscallError} If it cannot be opened. */
+export async function* readFile(path: string): ByteSource {
+  const fd = openAt(AT.AT_FDCWD, path, O.O_CLOEXEC);
+  try {
+    yield* readDescriptor(fd);
+  } finally {
+    close(fd);
   }
 }
 

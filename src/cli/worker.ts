@@ -1,11 +1,12 @@
 /** The hidden subcommands that a confined process of ours is started with. */
-import { packStdout, removeWork, unpackStdin, verifyTree } from "../app/worker.ts";
+import { packStdout, removeWork, unpackArchive, verifyTree } from "../app/worker.ts";
 import { UsageError } from "../errors.ts";
 import { parseOptions } from "./option.ts";
 import type { Subcommand } from "./subcommand.ts";
 
-const UNPACK_HELP = `Unpacks the archive on stdin: __unpack --into DIR [OPTION]...
+const UNPACK_HELP = `Unpacks an archive: __unpack --into DIR [OPTION]...
 
+      --archive FILE           the archive [stdin]
       --list FILE              list what was unpacked in this file
       --name NAME              the archive's name, for errors
       --owners keep|root       whom files belong to [keep for root, else root]
@@ -15,13 +16,14 @@ const UNPACK_HELP = `Unpacks the archive on stdin: __unpack --into DIR [OPTION].
       --max-bytes N, --max-entries N, --max-depth N
                                the most that is taken`;
 
-/** Unpacks the archive on stdin. */
+/** Unpacks an archive. */
 export const unpackWorker: Subcommand = {
   name: "__unpack",
   summary: null,
   help: UNPACK_HELP,
   run: async (argv) => {
     const { options } = parseOptions({
+      archive: { kind: "value" },
       into: { kind: "value" },
       list: { kind: "value" },
       name: { kind: "value" },
@@ -36,7 +38,8 @@ export const unpackWorker: Subcommand = {
     // Only root, of this user namespace, can give files away.
     const { into, name = "archive", owners = Deno.uid() === 0 ? "keep" : "root" } = options;
     if (into === undefined) throw unfit();
-    return await unpackStdin({
+    return await unpackArchive({
+      archive: options.archive ?? null,
       into,
       list: options.list ?? null,
       name,

@@ -132,6 +132,19 @@ Deno.test("layer import --io-budget keeps to it and tells its state", async () =
   }
 });
 
+Deno.test("more archives at once than this process has threads for are all unpacked", async () => {
+  using dir = tempDir();
+  const archives = Array.from({ length: 40 }, (_, i) => {
+    const archive = `${dir.path}/${i}.tar`;
+    Deno.writeFileSync(archive, tar({ name: `${i}`, body: "x".repeat(100_000) }));
+    return archive;
+  });
+  const options = ["--at", "/opt/x", "--jobs", "40", "--io-budget", "none", "--json", "--quiet"];
+  const { code, stdout, stderr } = await minisandbox(["layer", "import", ...options, ...archives]);
+  assertEquals([code, stderr], [0, ""]);
+  assertEquals(JSON.parse(stdout).layers.length, 40);
+});
+
 Deno.test("--io-budget says what it takes", async () => {
   assertEquals((await minisandbox(["run", "--io-budget", "2G", "--", "true"])).code, 0);
   for (

@@ -41,6 +41,15 @@ Deno.test("a worker unpacks what it reads, and tells what it came to", async () 
   assertEquals(Deno.readTextFileSync(`${temp.path}/a`), "hello");
 });
 
+Deno.test("a worker unpacks a file that it is given by its path", async () => {
+  using temp = tempDir();
+  Deno.writeFileSync(`${temp.path}/x.tar`, tar({ name: "a", body: "hello" }));
+  Deno.mkdirSync(`${temp.path}/tree`);
+  const paths = ["--archive", `${temp.path}/x.tar`, "--into", `${temp.path}/tree`];
+  assertEquals((await run(["__unpack", ...paths])).code, 0);
+  assertEquals(Deno.readTextFileSync(`${temp.path}/tree/a`), "hello");
+});
+
 Deno.test("a worker's refusal is the same error in the process that started it", async () => {
   using temp = tempDir();
   const archive = tar({ name: "a" }, { name: "../b" });

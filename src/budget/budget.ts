@@ -8,20 +8,19 @@ import { Line, unlessAborted } from "./line.ts";
 import { Meter } from "./meter.ts";
 import type { BudgetMode } from "./mode.ts";
 import { Pressure } from "./pressure.ts";
-import { Processors } from "./processor.ts";
 import { Ratio } from "./ratio.ts";
 import type { Turn } from "./turn.ts";
 
 const MIB = 1 << 20;
 
-/** The adaptive budget holds so many like the one that waits, at least: one may be without work. */
+/** The adaptive budget holds so many like the one that waits, at least: one alone waits for itself. */
 const LEAST = 2;
 
 /** How often other processes are asked whether there is room. */
 const POLL_MS = 25;
 
-/** How often the disk is measured. */
-const SAMPLE_MS = 500;
+/** How often the machine is measured: less would be chance. */
+const SAMPLE_MS = 1000;
 
 /** A wait is told of once it has taken so long: most are over before. */
 const TELL_MS = 100;
@@ -39,7 +38,7 @@ export interface BudgetState {
   readonly running: number;
   /** Bytes a second, as measured last while something waited. */
   readonly throughput: number;
-  /** The share of time in which tasks waited for a disk; null if this kernel does not tell. */
+  /** The share of time in which tasks waited for a disk or a processor; null if it is not known. */
   readonly pressure: number | null;
 }
 
@@ -55,7 +54,6 @@ export interface Share extends Disposable {
 export interface BudgetOptions {
   readonly mode: BudgetMode;
   readonly pressure?: Pick<Pressure, "isKnown" | "take">;
-  readonly processors?: Pick<Processors, "count" | "hasRoomBeside">;
 }
 
 /** A budget. */
@@ -66,8 +64,7 @@ export class IoBudget {
   readonly #ratio = new Ratio();
   readonly #meter = new Meter();
   readonly #lateness = new Lateness();
-  readonly #processors: Pick<Processors, "count" | "hasRoomBeside">;
-  readonly #limits: ControlLimits;
+  readonly #limits: ControlLimits = autoLimits(navigator.hardwareConcurrency);
   readonly #pressure: Pick<Pressure, "isKnown" | "take">;
   #ledger: Ledger | undefined;
   #control: Control;
@@ -86,12 +83,10 @@ export class IoBudget {
     this.#dir = dir;
     this.mode = options.mode;
     this.#pressure = options.pressure ?? new Pressure();
-    this.#processors = options.processors ?? new Processors();
-    this.#limits = autoLimits(this.#processors.count);
     this.#control = firstControl(this.#limits);
   }
 
-  /** Whether it adapts to throughput alone, since this kernel does not tell who waits for disks. */
+  /** Whether it adapts to throughput alone, since this kernel does not tell what tasks wait for. */
   get isBlind(): boolean {
     return this.mode.kind === "auto" && !this.#pressure.isKnown;
   }
@@ -166,10 +161,9 @@ export class IoBudget {
   }
 
   #hasRoom(entries: readonly Entry[], bytes: number): boolean {
-    if (entries.length === 0) return true;
-    if (sum(entries) + bytes > (this.#budgetBytes() ?? Infinity)) return false;
-    if (this.mode.kind === "fixed") return true;
-    return this.#processors.hasRoomBeside(entries.length, performance.now());
+    const least = this.mode.kind === "auto" ? LEAST * bytes : 0;
+    const most = Math.max(least, this.#budgetBytes() ?? Infinity);
+    return entries.length === 0 || sum(entries) + bytes <= most;
   }
 
   /** Waits for the processes that are before us. */
@@ -214,7 +208,7 @@ export class IoBudget {
       throughput: this.#throughput,
       pressure: this.#lastPressure,
       latencyMs,
-      leastBytes: Math.min(LEAST, this.#processors.count) * leastBytes,
+      leastBytes: LEAST * leastBytes,
     }, this.#limits);
     ledger.writeNote(this.#control);
   }

@@ -1,9 +1,9 @@
-/** How much of the time tasks of this machine wait for a disk, as the kernel tells (PSI). */
+/** How much of the time tasks of this machine wait for a disk or a processor, as the kernel tells (PSI). */
 
-const FILE = "/proc/pressure/io";
+const FILES = ["/proc/pressure/io", "/proc/pressure/cpu"];
 
 /**
- * Parses `/proc/pressure/io` for the time in which some task waited, in microseconds since the start
+ * Parses such a file for the time in which some task waited, in microseconds since the start
  * of the machine; null if it tells none. Its averages are of no use here: the shortest spans 10 s.
  */
 export function parsePressure(text: string): number | null {
@@ -13,38 +13,43 @@ export function parsePressure(text: string): number | null {
 
 /** Measures the pressure between two looks. */
 export class Pressure {
-  readonly #file: string;
-  #lastUs: number | null;
+  readonly #files: readonly string[];
+  #lastUs: readonly (number | null)[];
   #lastMs: number;
 
-  constructor(file: string = FILE) {
-    this.#file = file;
-    this.#lastUs = this.#read();
+  constructor(...files: readonly string[]) {
+    this.#files = files.length === 0 ? FILES : files;
+    this.#lastUs = this.#files.map(read);
     this.#lastMs = performance.now();
   }
 
   /** Says whether this kernel tells of it at all. */
   get isKnown(): boolean {
-    return this.#lastUs !== null;
+    return this.#lastUs.some((us) => us !== null);
   }
 
-  /** Gives the share of time, since the last look, in which some task waited; null if unknown. */
+  /**
+   * Gives the share of time, since the last look, in which some task waited: for what most was waited
+   * for; null if unknown.
+   */
   take(): number | null {
-    const us = this.#read();
+    const us = this.#files.map(read);
     const ms = performance.now();
-    const share = us === null || this.#lastUs === null
-      ? null
-      : Math.min(1, Math.max(0, (us - this.#lastUs) / 1000 / Math.max(1, ms - this.#lastMs)));
+    const shares = us.flatMap((now, i) => {
+      const last = this.#lastUs[i] ?? null;
+      if (now === null || last === null) return [];
+      return Math.min(1, Math.max(0, (now - last) / 1000 / Math.max(1, ms - this.#lastMs)));
+    });
     this.#lastUs = us;
     this.#lastMs = ms;
-    return share;
+    return shares.length === 0 ? null : Math.max(...shares);
   }
+}
 
-  #read(): number | null {
-    try {
-      return parsePressure(Deno.readTextFileSync(this.#file));
-    } catch {
-      return null; // no such file, or a kernel that was started with psi=0
-    }
+function read(file: string): number | null {
+  try {
+    return parsePressure(Deno.readTextFileSync(file));
+  } catch {
+    return null; // no such file, or a kernel that was started with psi=0
   }
 }

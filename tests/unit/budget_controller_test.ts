@@ -87,6 +87,38 @@ Deno.test("nextControl() halves when a sandbox's start takes twice as long", () 
   assertEquals(budgetBytes, limits.firstBytes / 2);
 });
 
+Deno.test("nextControl() puts half back where it takes throughput, and waits longer each time", () => {
+  const pressed = { ...quiet, pressure: 1 };
+  const begin = { ...firstControl(limits), rest: 0 };
+  const half = nextControl(begin, pressed, limits);
+  assertEquals([half.budgetBytes, half.triedFrom], [limits.firstBytes / 2, limits.firstBytes]);
+  const ready = { ...half, rest: 0 };
+  const enough = nextControl(ready, { ...pressed, throughput: 95 * MB }, limits);
+  assertEquals([enough.budgetBytes, enough.triedFrom], [
+    limits.firstBytes / 4,
+    limits.firstBytes / 2,
+  ]);
+  // What was written before the first halving counts for the second.
+  const less = nextControl({ ...enough, rest: 0 }, { ...pressed, throughput: 90 * MB }, limits);
+  assertEquals([less.budgetBytes, less.triedFrom], [limits.firstBytes / 2, null]);
+  const again = nextControl({ ...less, rest: 0 }, pressed, limits);
+  const worse = nextControl({ ...again, rest: 0 }, { ...pressed, throughput: MB }, limits);
+  assert(worse.rest > less.rest);
+});
+
+Deno.test("nextControl() unpacks as much as a fixed budget on a machine that others keep busy", () => {
+  const archiveBytes = 20 * MB;
+  let control = firstControl(limits);
+  let written = 0;
+  for (let i = 0; i < 200; i++) {
+    const throughput = control.budgetBytes; // each has its share of the processors
+    written += throughput;
+    const sample = { throughput, pressure: 1, latencyMs: 8, leastBytes: 2 * archiveBytes };
+    control = nextControl(control, sample, limits);
+  }
+  assert(written >= 0.93 * 200 * limits.firstBytes, `${written / 200 / limits.firstBytes}`);
+});
+
 Deno.test("parseControl() takes what was left, and nothing else", () => {
   const control = firstControl(limits);
   assertEquals(parseControl(JSON.parse(JSON.stringify(control))), control);

@@ -23,6 +23,16 @@ Deno.test("Pressure gives the share of time since the last look", () => {
   assertEquals(pressure.take(), 1);
 });
 
+Deno.test("Pressure is that for which most was waited", () => {
+  using dir = tempDir();
+  const files = ["io", "cpu"].map((name) => `${dir.path}/${name}`);
+  for (const file of files) Deno.writeTextFileSync(file, account(0));
+  const pressure = new Pressure(...files, "/proc/no/such");
+  assertEquals([pressure.isKnown, pressure.take()], [true, 0]);
+  Deno.writeTextFileSync(files[1]!, account(1e12));
+  assertEquals([pressure.take(), pressure.take()], [1, 0]);
+});
+
 Deno.test("Pressure is unknown where the kernel does not tell", () => {
   const pressure = new Pressure("/proc/no/such");
   assertEquals([pressure.isKnown, pressure.take()], [false, null]);

@@ -82,32 +82,9 @@ Deno.test("reserve() ends by its signal, and those behind move up", async () => 
   assertEquals([budget.state().waiting, budget.state().running], [0, 0]);
 });
 
-Deno.test("reserve() begins no more than there are processors, unless they are free", async () => {
-  using dir = tempDir();
-  let isFree = false;
-  const processors = {
-    count: 2,
-    hasRoomBeside: (running: number) => running < 2 || isFree,
-  };
-  const budget = new IoBudget(`${dir.path}/budget`, { mode: { kind: "auto" }, processors });
-  const first = await budget.reserve(1);
-  const second = await budget.reserve(1);
-  const third = budget.reserve(1);
-  const fourth = budget.reserve(1);
-  await delay(60);
-  assertEquals([budget.state().running, budget.state().waiting], [2, 2]);
-  first[Symbol.dispose]();
-  const next = await third;
-  assertEquals([budget.state().running, budget.state().waiting], [2, 1]);
-  isFree = true;
-  for (const share of [await fourth, second, next]) share[Symbol.dispose]();
-  assertEquals([budget.state().running, budget.state().waiting], [0, 0]);
-});
-
 Deno.test("reserve() lets two large archives run at once, however small the adaptive budget is", async () => {
   using dir = tempDir();
-  const processors = { count: 2, hasRoomBeside: () => true };
-  const budget = new IoBudget(`${dir.path}/budget`, { mode: { kind: "auto" }, processors });
+  const budget = openBudget(dir.path, { kind: "auto" });
   const first = await budget.reserve(1e9);
   const second = await budget.reserve(1e9);
   assertEquals(budget.state().running, 2);

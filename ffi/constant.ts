@@ -56,6 +56,7 @@ export const S = {
   S_IFREG: 0o100000,
   S_IFLNK: 0o120000,
   S_IFSOCK: 0o140000,
+  S_ISGID: 0o002000,
 } as const;
 
 /** Where `lseek(2)` counts from, or what it looks for. */

@@ -24,17 +24,20 @@ export class Describer {
   readonly #place: Place;
   readonly #policy: OwnerPolicy;
   readonly #counts: Counts;
+  readonly #isRoots: boolean;
 
-  constructor(place: Place, policy: OwnerPolicy, counts: Counts) {
+  /** @param isRoots Whether what is made belongs to root at once, user and group. */
+  constructor(place: Place, policy: OwnerPolicy, counts: Counts, isRoots: boolean) {
     this.#place = place;
     this.#policy = policy;
     this.#counts = counts;
+    this.#isRoots = isRoots;
   }
 
   /** Describes an open file or directory: a new owner clears capabilities and special bits. */
   describeOpen(fd: number, description: Description): void {
     const { uid, gid, mode } = this.#decide(description);
-    if (this.#policy.owners === "keep") fchown(fd, uid, gid);
+    if (this.#mustGive(description, uid, gid)) fchown(fd, uid, gid);
     // Before the mode, which may forbid them to one who is not root.
     for (const xattr of description.xattrs) this.#setXattr(fd, xattr);
     fchmod(fd, mode);
@@ -45,11 +48,17 @@ export class Describer {
   describeAt(parent: number, name: string, description: Description): void {
     const { uid, gid, mode } = this.#decide(description);
     const path = toCString(name);
-    if (this.#policy.owners === "keep") lchownAt(parent, path, uid, gid);
+    if (this.#mustGive(description, uid, gid)) lchownAt(parent, path, uid, gid);
     for (const { name } of description.xattrs) this.#loseXattr(name);
     if (description.kind === "fifo") fchmodAt(parent, path, mode);
     const { seconds, nanoseconds } = description.mtime;
     setTimeAt(parent, path, BigInt(seconds) * 1_000_000_000n + BigInt(nanoseconds));
+  }
+
+  /** A directory may have been there before. */
+  #mustGive({ kind }: Description, uid: number, gid: number): boolean {
+    if (this.#policy.owners === "root") return false;
+    return kind === "directory" || uid !== 0 || gid !== 0 || !this.#isRoots;
   }
 
   #decide(description: Description): Ownership {

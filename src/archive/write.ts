@@ -1,5 +1,5 @@
 /** Entries in, files beneath a root out: every call relative to a descriptor, none through a link. */
-import { close, closeQuietly, ftruncate, SEEK, seek, write } from "../../ffi/mod.ts";
+import { close, closeQuietly, ftruncate, S, SEEK, seek, statFd, write } from "../../ffi/mod.ts";
 import { fromByteText } from "./byte_text.ts";
 import { countLoss, type Counts, noCounts } from "./count.ts";
 import { Describer } from "./describe.ts";
@@ -45,7 +45,7 @@ export class TreeWriter implements EntrySink, Disposable {
     this.#limits = limits;
     this.#policy = policy;
     this.#maker = new Maker(root, place);
-    this.#describer = new Describer(place, policy, this.counts);
+    this.#describer = new Describer(place, policy, this.counts, isRoots(root));
   }
 
   /** Makes what an entry names. */
@@ -185,4 +185,10 @@ export class TreeWriter implements EntrySink, Disposable {
   #tooLarge(): Error {
     return this.#place.refuse(`goes past the ${this.#limits.maxBytes} bytes that are allowed`);
   }
+}
+
+/** Says whether all that root makes beneath its own directory belongs to it, by any mount option. */
+function isRoots(root: number): boolean {
+  const { uid, gid, mode } = statFd(root);
+  return Deno.uid() === 0 && Deno.gid() === 0 && uid === 0 && gid === 0 && (mode & S.S_ISGID) === 0;
 }

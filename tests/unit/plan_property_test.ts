@@ -17,6 +17,7 @@ import {
   type Program,
   shareOf,
   standingOf,
+  USUAL_TEMPLATE,
 } from "../../src/sandbox/mod.ts";
 import { rules } from "../../src/sandbox/seccomp.ts";
 import { showCall } from "../../src/sandbox/step.ts";
@@ -191,7 +192,7 @@ Deno.test("plans made once an engine touch the host in no mode", () => {
   for (const kind of KINDS) {
     const quotas = shareOf(hostOf(kind).quotas);
     const standing = standingOf({ kind });
-    const namespaces = planNamespaces(standing, { quotas });
+    const namespaces = planNamespaces(standing, { ...USUAL_TEMPLATE, quotas });
     const own = places(namespaces, /^unshare\(.*CLONE_NEWNS/);
     assertEquals(own.length, 2);
     const changes = places(namespaces, CHANGES);

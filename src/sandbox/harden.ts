@@ -1,6 +1,6 @@
 /** What every process inside is bound to before its first instruction, as steps. */
 import { CAP, machine, PR, SECCOMP, SOCK_FPROG } from "../../ffi/mod.ts";
-import { compile, type Nesting, rules, toBytes } from "./seccomp.ts";
+import { compile, rules, toBytes } from "./seccomp.ts";
 import { named, type Plan, step, type Struct } from "./step.ts";
 
 /** The capabilities that root inside keeps, within its own user namespace. */
@@ -64,9 +64,7 @@ export function hideMemory(): Plan {
  * first, the second needs CAP_SYS_ADMIN in the user namespace, so the root of it is still to be left.
  */
 export function confine(
-  { allowsSetuid, allowsNesting, ownsCgroups = true }:
-    & Omit<Hardening, "capabilities">
-    & Nesting = USUAL_HARDENING,
+  { allowsSetuid, allowsNesting }: Omit<Hardening, "capabilities"> = USUAL_HARDENING,
 ): Plan {
   return [
     ...(allowsSetuid
@@ -75,16 +73,15 @@ export function confine(
     step("install the seccomp filter", "prctl", [
       named(PR, "PR_SET_SECCOMP"),
       SECCOMP.SECCOMP_MODE_FILTER,
-      !allowsNesting ? usualFilter() : ownsCgroups ? nestingFilter() : nestingRootFilter(),
+      allowsNesting ? nestingFilter() : usualFilter(),
     ]),
   ];
 }
 
 const usualFilter = once(() => toStruct({ allowsNesting: false }));
-const nestingFilter = once(() => toStruct({ allowsNesting: true, ownsCgroups: true }));
-const nestingRootFilter = once(() => toStruct({ allowsNesting: true, ownsCgroups: false }));
+const nestingFilter = once(() => toStruct({ allowsNesting: true }));
 
-function toStruct(options: Nesting): Struct {
+function toStruct(options: { readonly allowsNesting: boolean }): Struct {
   const program = compile(rules(machine, options), machine);
   const code = { bytes: toBytes(program), shown: "…" };
   return {

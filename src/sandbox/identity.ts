@@ -54,17 +54,11 @@ export interface Standing {
   readonly hasUserNamespace: boolean;
   /** Whether groups can be set in them. */
   readonly canSetGroups: boolean;
-  /** Whether root inside is, on the host, somebody who may own cgroups. */
-  readonly ownsCgroups: boolean;
 }
 
 /** Gives what plans ask of an identity. */
 export function standingOf({ kind }: Pick<Identity, "kind">): Standing {
-  return {
-    hasUserNamespace: kind !== "none",
-    canSetGroups: kind !== "single",
-    ownsCgroups: kind !== "root",
-  };
+  return { hasUserNamespace: kind !== "none", canSetGroups: kind !== "single" };
 }
 
 /**

@@ -113,7 +113,7 @@ export function planProcess(program: Program, facts: ProcessFacts): Plan {
     ...(pty === null ? connectStreams(program) : openTerminal(pty)),
     ...dropCapabilities(facts.lastCapability, hardening.capabilities),
     ...(facts.standing.canSetGroups ? [setGroups(groups)] : []),
-    ...confine({ ...hardening, ownsCgroups: facts.standing.ownsCgroups }),
+    ...confine(hardening),
     ...(facts.mapsRoot && gid === 0
       ? []
       : [step("become the group", "setresgid", [gid, gid, gid])]),

@@ -69,20 +69,10 @@ const EAFNOSUPPORT = 97;
 /** x86_64 numbers from here on are the x32 ABI. */
 const X32_BIT = 0x40000000;
 
-/** How far programs may make sandboxes of their own. */
-export interface Nesting {
-  readonly allowsNesting: boolean;
-  /**
-   * Whether cgroups of the host may belong to who programs are there. With a cgroup namespace of their
-   * own they could mount them, and lift the limits that bind them.
-   */
-  readonly ownsCgroups?: boolean;
-}
-
 /** Lists what a machine's programs are refused. */
 export function rules(
   machine: Machine,
-  { allowsNesting, ownsCgroups = false }: Nesting = { allowsNesting: false },
+  { allowsNesting }: { readonly allowsNesting: boolean } = { allowsNesting: false },
 ): Rule[] {
   const { EPERM, ENOSYS } = ERRNO;
   const number = (name: SyscallName) => NR_BY_MACHINE[name][machine === "x86_64" ? 0 : 1];
@@ -91,11 +81,10 @@ export function rules(
     { number: number("clone"), errno: EPERM, anyBit: { argument: 0, mask } },
     { number: number("unshare"), errno: EPERM, anyBit: { argument: 0, mask: mask | more } },
   ];
-  const namespaces = !allowsNesting
-    ? refuse(NAMESPACES, CLONE.CLONE_NEWTIME) // in clone(2) that bit is part of a signal's number
-    : ownsCgroups
+  const namespaces = allowsNesting
+    // Who has a cgroup namespace can mount cgroups, see the host's, and lift limits where they are his.
     ? refuse(CLONE.CLONE_NEWCGROUP)
-    : [];
+    : refuse(NAMESPACES, CLONE.CLONE_NEWTIME); // in clone(2) that bit is part of a signal's number
   return [
     ...(allowsNesting ? [] : NESTING.map((name) => ({ number: number(name), errno: EPERM }))),
     ...namespaces,

@@ -18,7 +18,6 @@ const MACHINES: readonly Machine[] = ["x86_64", "aarch64"];
 const NESTINGS = [
   { allowsNesting: false },
   { allowsNesting: true },
-  { allowsNesting: true, ownsCgroups: true },
 ];
 
 /** What a filter is asked about; arguments by their low halves. */

@@ -76,6 +76,9 @@ interface Current extends Sent {
   readonly end: (ending: Ending) => void;
 }
 
+/** What is reported lies here only until the call is over. */
+const reportBytes = new Uint8Array(CHUNK_BYTES);
+
 /** A bash that lives, or has lived. */
 export class Bash {
   /** Takes what is printed while no command runs; a piece is lent for the call. */
@@ -85,7 +88,6 @@ export class Bash {
   readonly #end: ChannelEnd;
   readonly #process: RoomProcess;
   readonly #reports = new ReportReader();
-  readonly #buffer = new Uint8Array(CHUNK_BYTES);
   #current: Current | null = null;
   #onOutput: ((bytes: Bytes) => void) | null = null;
   #ended: RoomEnd | null = null;
@@ -302,8 +304,8 @@ export class Bash {
   /** False if there is nothing to read from any more. */
   #readReport(): boolean {
     if (!this.#end.isOpen) return false;
-    const count = this.#end.readReport(this.#buffer);
-    if (count > 0) this.#take(this.#reports.push(this.#buffer.subarray(0, count)));
+    const count = this.#end.readReport(reportBytes);
+    if (count > 0) this.#take(this.#reports.push(reportBytes.subarray(0, count)));
     return count !== 0; // it is no pipe: someone was quicker than we
   }
 

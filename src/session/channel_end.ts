@@ -45,11 +45,13 @@ const CLEAR = {
 };
 const SET = { input: TERMIOS.ICRNL, output: 0, local: TERMIOS.ICANON | TERMIOS.ISIG };
 
+/** What is read lies here only until the call is over. */
+const scratch = new Uint8Array(CHUNK_BYTES);
+
 /** The descriptors, until they are closed. */
 export class ChannelEnd {
   readonly #channel: RoomChannel;
   readonly #mode: SavedMode;
-  readonly #buffer = new Uint8Array(CHUNK_BYTES);
   #isOpen = true;
 
   /** Takes the channel over. */
@@ -101,7 +103,7 @@ export class ChannelEnd {
   readBegun(): { readonly id: string; readonly lastJob: number } | null {
     if (!this.#isOpen) return null;
     seek(this.#channel.text, 0, SEEK.SEEK_SET);
-    return parseBegun(this.#buffer.subarray(0, readNow(this.#channel.text, this.#buffer)));
+    return parseBegun(scratch.subarray(0, readNow(this.#channel.text, scratch)));
   }
 
   /** Tells the shell that there is a command. */
@@ -109,7 +111,7 @@ export class ChannelEnd {
     const { kick } = this.#channel;
     if (writeNow(kick, line) >= 0) return;
     // Filled by someone else: what is in there is no command.
-    for (let i = 0; i < LAST_READS && readNow(kick, this.#buffer) > 0; i++);
+    for (let i = 0; i < LAST_READS && readNow(kick, scratch) > 0; i++);
     writeNow(kick, line);
   }
 
@@ -123,13 +125,13 @@ export class ChannelEnd {
     for (let i = 0; i < reads && this.#isOpen; i++) {
       let count: number;
       try {
-        count = readNow(this.#channel.master, this.#buffer);
+        count = readNow(this.#channel.master, scratch);
       } catch (error) {
         if (isErrno(error, "EIO")) return false;
         throw error;
       }
       if (count <= 0) return count < 0;
-      onOutput(this.#buffer.subarray(0, count));
+      onOutput(scratch.subarray(0, count));
     }
     return true;
   }

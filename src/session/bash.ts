@@ -61,6 +61,9 @@ const CALL_BACK = new TextEncoder().encode(" PROMPT_COMMAND=$__ms_loop\n");
 /** How often we look whether a command has begun, where that matters: before a signal. */
 const LOOK_MS = 2;
 
+const SIGKILL = 9;
+const SIGCONT = 18;
+
 /** A longer text is not left lying about. */
 const LONG_BYTES = 4096;
 
@@ -241,7 +244,7 @@ export class Bash {
   /** Ends the shell, if it lives, and lets go of all that is ours. */
   async close(): Promise<void> {
     if (!this.#end.isOpen) return;
-    this.#process.signal(9);
+    this.#process.signal(SIGKILL);
     await this.#process.wait();
     this.#end.close();
   }
@@ -357,6 +360,7 @@ export class Bash {
   #kickAgain(current: Current): void {
     if (this.#current !== current || this.#hasBegun(current)) return;
     if (++current.resends > RESENDS) return this.#finish({ kind: "deaf" });
+    this.signal(SIGCONT); // it may have been stopped
     if (current.resends > CALLS_BACK_AFTER) this.callBack();
     this.#kick(current);
   }

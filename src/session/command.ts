@@ -47,9 +47,11 @@ export class Command {
   readonly sent: Sent;
   readonly #place: Place;
   readonly #options: CommandOptions;
+  readonly #isInteractive: boolean;
   readonly #record: OutputRecord;
   #reason: StopReason | null = null;
   #stopping: Promise<void> | null = null;
+  readonly #over: Promise<unknown>;
   #wasInterrupted = false;
   #hasEnded = false;
   #lastOutputAt = performance.now();
@@ -59,8 +61,12 @@ export class Command {
   constructor(place: Place, text: Bytes, options: CommandOptions & { readonly kind: Kind }) {
     this.#place = place;
     this.#options = options;
+    this.#isInteractive = options.kind.hasInput;
     this.#record = new OutputRecord(options.output ?? DEFAULT_LIMIT, options.onOutput);
     this.sent = place.bash.send(text, options.kind, (bytes) => this.#take(bytes));
+    this.#over = this.sent.ended.then(() => {
+      this.#hasEnded = true;
+    });
     const { timeoutMs = null, noOutputMs = null } = options;
     if (timeoutMs !== null) this.#after(timeoutMs, () => this.stop("timedOut"));
     if (noOutputMs !== null) this.#watchOutput(noOutputMs);
@@ -69,7 +75,6 @@ export class Command {
   /** Resolves once it has ended and nothing of it is left. @throws {GoneError} With the sandbox. */
   async end(): Promise<CommandEnd> {
     const ending = await this.sent.ended;
-    this.#hasEnded = true;
     for (const timer of this.#timers) clearTimeout(timer);
     await this.#stopping;
     if (ending.kind === "died" && !this.#place.room.isAlive) {
@@ -97,16 +102,18 @@ export class Command {
    */
   async interrupt(
     { timeoutMs, retries }: { readonly timeoutMs: number; readonly retries: number },
-    isOver: (timeoutMs: number) => Promise<boolean> = (ms) => within(this.sent.ended, ms),
+    isOver: (timeoutMs: number) => Promise<boolean> = (ms) => within(this.#over, ms),
   ): Promise<void> {
     if (this.#stopping !== null) return await this.#stopping;
     this.#wasInterrupted = true;
-    this.#record.holdNewlines();
+    if (!this.#isInteractive) this.#record.holdNewlines(); // else one may be waited for
     await this.#place.bash.begun(timeoutMs);
     for (let i = 0; i < Math.max(1, retries); i++) {
       if (this.#hasEnded) return; // a signal would hit the next one
       this.#place.bash.interrupt();
-      if (await isOver(timeoutMs)) return;
+      if (!await isOver(timeoutMs)) continue;
+      if (!this.#hasEnded) this.#wasInterrupted = false; // it goes on
+      return;
     }
     if (!this.#hasEnded) this.#forceEnd(true);
     await this.#stopping;

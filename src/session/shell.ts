@@ -79,6 +79,7 @@ export class Shell {
   #turns = 0;
   /** Whether a SIGINT of ours may still be on its way. */
   #isSettling = false;
+  #isReplacing = false;
   #gone: GoneError | null = null;
   #closing: Promise<void> | null = null;
   #startup: RunResult | null = null;
@@ -201,12 +202,16 @@ export class Shell {
 
   async #close(): Promise<void> {
     this.#gone ??= new GoneError("Cannot use the session: it is closed");
-    const { pid } = this.#bash;
-    await this.#bash.close();
-    await this.#turn.catch(() => {});
+    const running = this.#running?.result;
+    const first = this.#bash;
+    await first.close();
+    await Promise.allSettled([this.#turn, running]);
+    await this.#bash.close(); // one that has taken its place meanwhile
     if (!this.#room.isAlive) return;
-    await killSession(this.#room, pid, `${MARK}=${this.#mark}`);
-    this.#bash.remove();
+    for (const bash of new Set([first, this.#bash])) {
+      await killSession(this.#room, bash.pid, `${MARK}=${this.#mark}`);
+      bash.remove();
+    }
   }
 
   #inTurn<T>(act: () => Promise<T>): Promise<T> {
@@ -298,9 +303,10 @@ export class Shell {
   /** Puts a new shell in the place of one that is lost. */
   async #replace(): Promise<void> {
     const old = this.#bash;
-    await old.close();
-    this.#isSettling = false;
+    this.#isReplacing = true;
     try {
+      await old.close();
+      this.#isSettling = false;
       this.#bash = await openBash(this.#room, this.#options, this.#mark, old.state);
       this.#listen();
       old.remove();
@@ -309,6 +315,8 @@ export class Shell {
         cause: error,
       });
       throw this.#gone;
+    } finally {
+      this.#isReplacing = false;
     }
   }
 
@@ -330,9 +338,9 @@ export class Shell {
       if (isSignaled && bytes.length === 1 && bytes[0] === NEWLINE) return; // the shell's
       this.#late.push(bytes);
     };
-    // A shell that ends while it has nothing to do.
+    // A shell that ends while it has nothing to do, and not because it is replaced.
     void this.#bash.died.then((end) => {
-      if (this.#running === null && this.#closing === null) {
+      if (this.#running === null && this.#closing === null && !this.#isReplacing) {
         this.#gone ??= this.#room.isAlive ? goneBy(end) : new GoneError(
           "Cannot use the session: the sandbox has ended",
         );

@@ -112,6 +112,26 @@ Deno.test("files to be read first that never end, are given up", async () => {
   assertEquals(await session.print("echo on"), "on\n");
 });
 
+Deno.test("a shell that is stopped while it has nothing to do goes on with the next command", async () => {
+  await using session = await liveSession();
+  await using other = await openIn(session.sandbox);
+  const pid = (await session.print("echo $$")).trim();
+  await other.print(`kill -STOP ${pid}`);
+  const said = await session.run("echo on");
+  assertEquals([said.outcome, said.text, said.restarted], [exited(0), "on\n", false]);
+});
+
+Deno.test("a shell that takes no more commands is replaced", async () => {
+  await using session = await liveSession();
+  await using other = await openIn(session.sandbox);
+  const pid = (await session.print("cd /usr; export a=1; trap 'while :; do :; done' USR1; echo $$"))
+    .trim();
+  await other.print(`kill -USR1 ${pid}`);
+  const lost = await session.run("echo never", { timeoutMs: null });
+  assertEquals([lost.outcome, lost.text, lost.restarted], [{ kind: "timedOut" }, "", true]);
+  assertEquals(await session.print("pwd; echo $a"), "/usr\n1\n");
+});
+
 /** What a program does to the channel of its own session; `$d` is its directory. */
 const HOSTILE: Readonly<Record<string, string>> = {
   "removes it": "rm -r $d",

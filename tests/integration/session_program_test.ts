@@ -41,6 +41,18 @@ Deno.test({
   },
 });
 
+Deno.test("a program that took an interrupt goes on, and no newline of its is missing", async () => {
+  await using session = await liveSession();
+  const { shell } = session;
+  await shell.start("trap 'echo taken' INT; echo go; while read x; do echo $x; done", {
+    expect: ["go\n"],
+    ...WAIT,
+  });
+  assertEquals(upTo((await shell.interrupt({ expect: ["taken\n"] }))!), "");
+  assertEquals(upTo(await shell.send("a\n", { expect: ["\n"], ...WAIT })), "a");
+  assertEquals((await shell.send("\x04", { isQuit: true, ...WAIT })).result?.outcome, exited(0));
+});
+
 Deno.test("the first of several patterns is found, literal or regular, across pieces", async () => {
   await using session = await liveSession();
   const { shell } = session;

@@ -67,12 +67,11 @@ Deno.test("the end of the sandbox is told as such, to commands that run and to l
 
 Deno.test("a sandbox that is closed ends its sessions", async () => {
   const sandbox = await liveSandbox();
-  const session = await openIn(sandbox);
+  await using session = await openIn(sandbox);
   const running = assertRejects(() => session.run("sleep 600"), GoneError);
   await new Promise((resolve) => setTimeout(resolve, 100));
   await sandbox[Symbol.asyncDispose]();
   assertEquals((await running).message, ENDED);
-  await session.shell.close();
   await assertRejects(() => openIn(sandbox), GoneError);
 });
 

@@ -1,5 +1,6 @@
 /** Sessions in sandboxes made in this process, as a server makes them. */
 import { assertEquals } from "@std/assert";
+import { closeQuietly, O, pipe, readable, write } from "../../ffi/mod.ts";
 import { openSession } from "../../src/app/session.ts";
 import { DEFAULT_SPEC } from "../../src/app/spec.ts";
 import { toProgram } from "../../src/app/program.ts";
@@ -26,7 +27,22 @@ Deno.test.afterAll(() => {
 /** Makes a sandbox for a user's programs, from an engine that the tests of one file share. */
 export async function liveSandbox(uid = 0): Promise<Sandbox & AsyncDisposable> {
   engine ??= await LiveEngine.open(sharedStore());
-  return await engine.create(uid);
+  const sandbox = await engine.create(uid);
+  const dispose = sandbox[Symbol.asyncDispose];
+  return Object.assign(sandbox, {
+    [Symbol.asyncDispose]: async () => {
+      await dispose();
+      await endWait();
+    },
+  });
+}
+
+/** The thread that waits for descriptors may still be on its way back: a test ends after it. */
+async function endWait(): Promise<void> {
+  const { reader, writer } = pipe(O.O_CLOEXEC);
+  write(writer, Uint8Array.of(0));
+  await readable(reader);
+  closeQuietly(reader, writer);
 }
 
 /** Opens a session in a sandbox. */
@@ -90,6 +106,7 @@ export class Session implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.shell.close();
     await this.onDispose();
+    await endWait();
   }
 }
 

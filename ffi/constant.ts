@@ -296,6 +296,7 @@ export const MAGIC = {
   SMB2_SUPER_MAGIC: 0xfe534d42,
   FUSE_SUPER_MAGIC: 0x65735546,
   TMPFS_MAGIC: 0x01021994,
+  PROC_SUPER_MAGIC: 0x9fa0,
 } as const;
 
 /** What the entries of a directory are (readdir(3)). */

@@ -205,6 +205,18 @@ export function ftruncate(fd: number, length: number): void {
   retry(() => libc.ftruncate(fd, BigInt(length)), () => `ftruncate(${fd}, ${length})`);
 }
 
+/**
+ * Wraps `copy_file_range(2)` from and to where the descriptors stand; may copy less, 0 at the end.
+ *
+ * @throws {SyscallError} If refused.
+ */
+export function copyFileRange(from: number, to: number, length: number): number {
+  return retry(
+    () => libc.copy_file_range(from, null, to, null, BigInt(length), 0),
+    () => `copy_file_range(${from}, NULL, ${to}, NULL, ${length}, 0)`,
+  );
+}
+
 /** Wraps `lseek(2)` and gives the new offset. @throws {SyscallError} If refused, ENXIO for no data. */
 export function seek(fd: number, offset: number, whence: number): number {
   return check(

@@ -70,6 +70,11 @@ const rows = {
   // int syncfs(int fd);
   syncfs: { parameters: ["i32"], result: "i32" },
   syncfs_async: { name: "syncfs", parameters: ["i32"], result: "i32", nonblocking: true },
+  // ssize_t copy_file_range(int in, off_t *off_in, int out, off_t *off_out, size_t len, unsigned flags);
+  copy_file_range: {
+    parameters: ["i32", "pointer", "i32", "pointer", "usize", "u32"],
+    result: "isize",
+  },
   // off_t lseek(int fd, off_t offset, int whence);
   lseek: { parameters: ["i32", "i64", "i32"], result: "i64" },
   // ssize_t getdents64(int fd, void *dirp, size_t count);

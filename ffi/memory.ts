@@ -95,6 +95,12 @@ export class Memory implements Disposable {
     this.#view.setUint16(address - this.#base, value, true);
   }
 
+  /** Gives a copy of bytes. */
+  copy(address: number, size: number): Uint8Array<ArrayBuffer> {
+    const start = address - this.#base;
+    return this.#bytes.slice(start, start + size);
+  }
+
   /** Reads a signed 64-bit number that a double can hold. */
   getInt64(address: number): number {
     return Number(this.#view.getBigInt64(address - this.#base, true));

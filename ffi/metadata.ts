@@ -61,14 +61,19 @@ export function setTime(fd: number, seconds: number, nanoseconds: number): void 
 }
 
 function statx(dirfd: number, path: CString, flags: number): FileStatus {
-  const view = new DataView(new ArrayBuffer(STATX.size));
+  const struct = new Uint8Array(STATX.size);
   const name = cstr(path);
-  const struct = new Uint8Array(view.buffer);
   const mask = BigInt(STATX_MASK.STATX_BASIC_STATS);
   retry(
     () => libc.statx(BigInt(NR.statx), BigInt(dirfd), name, BigInt(flags), mask, struct),
     () => `statx(${dirfd}, ${quote(path)}, ${flags}, STATX_BASIC_STATS, …)`,
   );
+  return parseStatus(struct);
+}
+
+/** Reads the structure that `statx(2)` fills. */
+export function parseStatus(struct: Uint8Array<ArrayBuffer>): FileStatus {
+  const view = new DataView(struct.buffer, struct.byteOffset, struct.byteLength);
   const uint32 = (offset: number) => view.getUint32(offset, true);
   const nanoseconds = (offset: number) =>
     view.getBigInt64(offset, true) * 1_000_000_000n + BigInt(uint32(offset + 8));

@@ -5,9 +5,18 @@
 import { resolve } from "@std/path/resolve";
 import type { UnpackLimits, UnpackSummary } from "../archive/mod.ts";
 import { SetupError } from "../errors.ts";
-import { type Bind, type Engine, giveTree, NO_LIMITS, type Sandbox } from "../sandbox/mod.ts";
+import {
+  type Bind,
+  type Engine,
+  giveTree,
+  NO_LIMITS,
+  type Part,
+  type Process,
+  type Sandbox,
+  type Stdio,
+} from "../sandbox/mod.ts";
 import { type BuildJob, removeTree } from "../store/mod.ts";
-import { openInput, outputPipe, type PipeReader } from "../session/mod.ts";
+import { inputPipe, openInput, outputPipe, type PipeReader } from "../session/mod.ts";
 import { archiveInput } from "./archive_input.ts";
 import type { Ground } from "./base.ts";
 import type { Built } from "./layer.ts";
@@ -27,12 +36,21 @@ export interface Work {
   readonly args: readonly string[];
   /** What it may see. */
   readonly binds: readonly Bind[];
-  /** A file that it reads. */
-  readonly stdin?: string;
+  /** Trees that it sees below a directory of its root, which `trees` has. */
+  readonly parts?: WorkerParts;
+  /** A file that it reads, or bytes. */
+  readonly stdin?: string | AsyncIterable<Uint8Array<ArrayBuffer>>;
   /** Takes what it writes to stdout; its messages come by stderr then. */
   readonly onOutput?: WriteBytes;
   readonly signal?: AbortSignal | undefined;
   readonly onMessage?: (message: WorkerMessage) => void;
+}
+
+/** Copy-on-write trees of a worker, of which it can change nothing that stays. */
+export interface WorkerParts {
+  /** A tree with the directories at which the parts are shown. */
+  readonly tree: string;
+  readonly parts: readonly Part[];
 }
 
 /** Starts workers. */
@@ -136,31 +154,28 @@ export class Worker {
   async work(work: Work): Promise<void> {
     const { args, stdin, signal, onMessage = () => {}, onOutput } = work;
     signal?.throwIfAborted();
-    const sandbox = await this.#create(work.binds);
+    const { sandbox, process, ours } = await this.start(args, work, () => {
+      const stdout = outputPipe();
+      const stderr = outputPipe();
+      const input = stdin === undefined ? null : openStdin(stdin);
+      return {
+        stdio: {
+          ...(input === null ? {} : { stdin: input.theirs }),
+          stdout: stdout.theirs,
+          stderr: stderr.theirs,
+        },
+        ours: { stdout, stderr, input },
+      };
+    });
+    const { stdout, stderr, input } = ours;
     const stop = () => void sandbox.close();
     signal?.addEventListener("abort", stop);
     try {
-      const stdout = outputPipe();
-      const stderr = outputPipe();
-      const process = await sandbox.start({
-        argv: [PROGRAM, ...args],
-        env: ["HOME=/tmp", "LANG=C.UTF-8", "DENO_NO_UPDATE_CHECK=1"],
-        searchPath: [],
-        workdir: "/",
-        uid: 0,
-        gid: 0,
-        groups: [],
-        pty: null,
-        hasStdin: stdin !== undefined,
-      }, {
-        ...(stdin === undefined ? {} : { stdin: openInput(stdin) }),
-        stdout: stdout.theirs,
-        stderr: stderr.theirs,
-      });
       const [told, other] = onOutput === undefined ? [stdout, stderr] : [stderr, stdout];
       const [{ failure, rest }, text] = await Promise.all([
         readMessages(told.ours, onMessage),
         onOutput === undefined ? readText(other.ours) : drain(other.ours, onOutput),
+        input?.feed(), // what cannot be read fails here: the worker only sees an early end
       ]);
       const { status, signal: killer } = await process.wait();
       signal?.throwIfAborted();
@@ -175,10 +190,43 @@ export class Worker {
     }
   }
 
-  async #create(binds: readonly Bind[]): Promise<Sandbox> {
+  /**
+   * Starts a worker; whoever does ends its sandbox.
+   *
+   * @param open Opens the descriptors that it gets, and ours.
+   * @throws {MinisandboxError} If it cannot be started.
+   */
+  async start<T>(
+    args: readonly string[],
+    shown: Pick<Work, "binds" | "parts">,
+    open: () => { readonly stdio: Stdio; readonly ours: T },
+  ): Promise<{ readonly sandbox: Sandbox; readonly process: Process; readonly ours: T }> {
+    const sandbox = await this.#create(shown);
+    try {
+      const { stdio, ours } = open();
+      const process = await sandbox.start({
+        argv: [PROGRAM, ...args],
+        env: ["HOME=/tmp", "LANG=C.UTF-8", "DENO_NO_UPDATE_CHECK=1"],
+        searchPath: [],
+        workdir: "/",
+        uid: 0,
+        gid: 0,
+        groups: [],
+        pty: null,
+        hasStdin: stdio.stdin !== undefined,
+      }, stdio);
+      return { sandbox, process, ours };
+    } catch (error) {
+      await sandbox.close();
+      throw error;
+    }
+  }
+
+  async #create({ binds, parts }: Pick<Work, "binds" | "parts">): Promise<Sandbox> {
     const base = await prepareWorkerBase(this.#ground.trees);
+    const more = parts === undefined ? [] : [{ path: parts.tree, isIdMapped: false }];
     const layout = {
-      parts: [{ target: "/", lowers: base.root }],
+      parts: [{ target: "/", lowers: [...more, ...base.root] }, ...parts?.parts ?? []],
       upper: { kind: "tmpfs" as const, sizeBytes: 1 << 20, inodes: null },
       binds: [...base.binds, bind(Deno.execPath(), PROGRAM, { isDirectory: false }), ...binds],
       network: "none" as const,
@@ -193,6 +241,24 @@ function limitOptions({ maxBytes, maxEntries, maxDepth }: Partial<UnpackLimits>)
   const options = { "--max-bytes": maxBytes, "--max-entries": maxEntries, "--max-depth": maxDepth };
   return Object.entries(options)
     .flatMap(([name, value]) => value === undefined ? [] : [name, String(value)]);
+}
+
+/** What a worker reads; bytes are fed to it once it runs. */
+function openStdin(
+  source: NonNullable<Work["stdin"]>,
+): { readonly theirs: number; feed(): Promise<void> } {
+  if (typeof source === "string") {
+    return { theirs: openInput(source), feed: () => Promise.resolve() };
+  }
+  const { ours, theirs } = inputPipe();
+  const feed = async () => {
+    try {
+      for await (const chunk of source) if (!await ours.write(chunk)) return;
+    } finally {
+      ours.close();
+    }
+  };
+  return { theirs, feed };
 }
 
 async function drain(reader: PipeReader, write: WriteBytes): Promise<string> {

@@ -1,7 +1,8 @@
 /** Use case: what a sandbox wrote, kept when it has ended. */
+import type { PackedTree } from "../archive/mod.ts";
 import { HostError, messageOf, MinisandboxError, UsageError } from "../errors.ts";
-import type { Layout } from "../sandbox/mod.ts";
-import { checkName, HeldDirectory, taken } from "../store/mod.ts";
+import type { Layout, Part } from "../sandbox/mod.ts";
+import { checkName, HeldDirectory, type Layer, taken } from "../store/mod.ts";
 import { ensureLayers } from "./layer.ts";
 import { isBaseName } from "./named_base.ts";
 import type { Node } from "./node.ts";
@@ -74,17 +75,19 @@ export async function keepUpper(
     readonly place: KeepPlace;
   },
 ): Promise<void> {
-  await using scratch = node.store.openScratch();
+  if (layout.upper.kind !== "disk") {
+    throw new Error("an upper in memory has ended with its sandbox");
+  }
+  const trees = upperTrees(layout.parts, `${layout.upper.dir}/upper`);
   const { name, directory } = place;
-  const dir = directory?.path ?? scratch.dir;
-  const part = `${dir}/.${FILE}.part`;
+  if (directory === null) {
+    await keepTrees(node, spec, [trees], { name: name!, ...watch });
+    return;
+  }
+  const part = `${directory.path}/.${FILE}.part`;
   try {
-    await writeFile(
-      part,
-      (write) => pack(node, layout, write, { ...watch, level: name === null ? 6 : null }),
-    );
-    if (name === null) await Deno.rename(part, `${dir}/${FILE}`);
-    else await nameSnapshot(node, spec, name, part, watch.signal);
+    await writeFile(part, (write) => pack(node, trees, write, { ...watch, level: 6 }));
+    await Deno.rename(part, `${directory.path}/${FILE}`);
   } catch (error) {
     await Deno.remove(part).catch(() => {});
     if (error instanceof MinisandboxError || watch.signal.aborted) throw error;
@@ -92,45 +95,65 @@ export async function keepUpper(
   }
 }
 
+/** What was written in each part lies in a directory of its number. */
+export function upperTrees(parts: readonly Part[], dir: string): readonly PackedTree[] {
+  return parts.map(({ target }, i) => ({ dir: `${dir}/${i}`, at: target.slice(1) }));
+}
+
+/**
+ * Keeps trees under a name, each as one layer.
+ *
+ * @param layers The lowest first.
+ * @throws {UsageError | HostError | ArchiveError} If the name is taken, or one cannot be packed.
+ */
+export async function keepTrees(
+  node: Node,
+  { base }: Pick<SandboxSpec, "base">,
+  layers: readonly (readonly PackedTree[])[],
+  { name, ...watch }: Omit<Work, "level"> & { readonly name: string },
+): Promise<SnapshotFile> {
+  const { store, idmap, unpack, budget } = node;
+  const options = { idmap, unpack, budget, signal: watch.signal, use: "base" } as const;
+  await using scratch = store.openScratch();
+  using held = new DisposableStack();
+  const made: Layer[] = [];
+  for (const [i, trees] of layers.entries()) {
+    const archive = `${scratch.dir}/${i}-${FILE}`;
+    await writeFile(archive, (write) => pack(node, trees, write, { ...watch, level: null }));
+    const [layer] = await ensureLayers(store, [{ archive, path: "/" }], options);
+    made.push(held.use(layer!));
+    await Deno.remove(archive);
+  }
+  const found = made.map(({ key }) => store.catalog.find(key));
+  const snapshot: SnapshotFile = {
+    keys: made.map(({ key }) => key),
+    sha256: made.at(-1)!.sha256,
+    ...(made.length > 1 ? { below: made.slice(0, -1).map(({ sha256 }) => sha256) } : {}),
+    idmap,
+    needsBase: isBaseName(base) ? base : null,
+    entries: found.reduce((sum, { entries }) => sum + entries, 0),
+    bytes: found.reduce((sum, { bytes }) => sum + bytes, 0),
+    created: new Date().toISOString(),
+  };
+  await store.names.write("snapshot", name, snapshot);
+  return snapshot;
+}
+
 async function pack(
   { worker }: Node,
-  { parts, upper }: Layout,
+  parts: readonly PackedTree[],
   write: WriteBytes,
   { level, ...watch }: Work,
 ): Promise<void> {
-  if (upper.kind !== "disk") throw new Error("an upper in memory has ended with its sandbox");
   await worker.pack({
     ...watch,
-    parts: parts.map(({ target }, i) => ({ dir: `${upper.dir}/upper/${i}`, at: target.slice(1) })),
+    parts,
     name: "what the sandbox wrote",
     owners: "keep",
     mtime: "keep",
     level,
     whiteouts: "oci",
   }, write);
-}
-
-async function nameSnapshot(
-  { store, idmap, unpack, budget }: Node,
-  { base }: SandboxSpec,
-  name: string,
-  archive: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const options = { idmap, unpack, budget, signal, use: "base" } as const;
-  const [layer] = await ensureLayers(store, [{ archive, path: "/" }], options);
-  using held = layer!;
-  const { entries, bytes } = store.catalog.find(held.key);
-  const snapshot: SnapshotFile = {
-    keys: [held.key],
-    sha256: held.sha256,
-    idmap,
-    needsBase: isBaseName(base) ? base : null,
-    entries,
-    bytes,
-    created: new Date().toISOString(),
-  };
-  await store.names.write("snapshot", name, snapshot);
 }
 
 /** A file that a killed run left is removed, or a link that a program put there: none is followed. */

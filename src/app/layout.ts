@@ -103,6 +103,13 @@ export function makeUpper(dir: string, parts: readonly Part[], identity: Identit
   }
 }
 
+/** Gives the top of an upper the mode, and for root the owner, of another's. */
+export function copyTop(from: string, to: string, { kind }: Identity): void {
+  const { mode, uid, gid } = Deno.lstatSync(from);
+  if (kind === "root" || kind === "none") Deno.chownSync(to, uid, gid);
+  Deno.chmodSync(to, mode! & 0o7777);
+}
+
 function own(path: string, { kind, uids, gids }: Identity): void {
   if (kind === "root") Deno.chownSync(path, uids[0]!.outside, gids[0]!.outside);
 }

@@ -12,6 +12,8 @@ export interface PackSettings {
   /** gzip's level; null for a plain tar. */
   readonly level: number | null;
   readonly whiteouts: "oci" | "plain";
+  /** What happens when a file changes meanwhile; it fails, if that is not said. */
+  readonly onChange?: "fail" | "note";
 }
 
 /** Takes an archive's bytes, which are valid until it resolves. */

@@ -53,9 +53,12 @@ export async function planRun(node: Node, spec: SandboxSpec): Promise<PlanSectio
     return { key: "", sha256: "", path: layer.path, tree, [Symbol.dispose]: () => {} };
   });
   for (const name of spec.from) {
-    using found = name.includes("/") ? null : holdSnapshot(store, name, node.idmap);
-    const tree = found?.tree ?? `<${name}, to be unpacked>`;
-    layers.push({ key: "", sha256: "", path: "/", tree, [Symbol.dispose]: () => {} });
+    const found = name.includes("/") ? [] : holdSnapshot(store, name, node.idmap);
+    for (const layer of found) layer[Symbol.dispose]();
+    const trees = found.length > 0 ? found.map(({ tree }) => tree) : [`<${name}, to be unpacked>`];
+    for (const tree of trees) {
+      layers.push({ key: "", sha256: "", path: "/", tree, [Symbol.dispose]: () => {} });
+    }
   }
   const layout = joinLayout(spec, base, layers, `${store.dir}/runs/ID`);
   const program = toProgram(spec, user);

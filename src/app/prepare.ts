@@ -48,7 +48,9 @@ export async function prepare(
   const options = onLayer === undefined ? common : { ...common, onEvent: onLayer };
   const layers = findLayers(store, wishes, options) ?? await ensureLayers(store, wishes, options);
   for (const layer of layers) held.use(layer);
-  for (const name of spec.from) layers.push(held.use(await openKept(store, name, options)));
+  for (const name of spec.from) {
+    for (const layer of await openKept(store, name, options)) layers.push(held.use(layer));
+  }
   phases.end("unpack");
   const kept = held.move();
   return { base, user, layers, [Symbol.dispose]: () => kept.dispose() };

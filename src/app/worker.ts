@@ -9,9 +9,10 @@ import {
   unpackInto,
   type UnpackOptions,
 } from "../archive/mod.ts";
-import { removeTree } from "../store/mod.ts";
+import { copyTree, emptyTree, removeTree } from "../store/mod.ts";
 import { EntryListWriter, findFaults } from "../store/upkeep.ts";
 import type { PackSettings } from "./pack.ts";
+import { readLines } from "./worker_output.ts";
 import { formatMessage, toErrorMessage, type WorkerMessage } from "./worker_message.ts";
 
 const STDIN = 0;
@@ -88,7 +89,37 @@ export async function removeWork(dirs: readonly string[]): Promise<number> {
   });
 }
 
-async function report(work: () => Promise<void>, say = tell): Promise<number> {
+/** Empties directories, tells of a failure on stdout, and gives the exit code. */
+export async function emptyWork(dirs: readonly string[]): Promise<number> {
+  return await report(async () => {
+    for (const dir of dirs) await emptyTree(dir);
+  });
+}
+
+/** What `__copy` is asked for, one JSON object a line. */
+export interface CopyWork {
+  readonly copy: number;
+  /** Pairs of a tree and an empty directory. */
+  readonly pairs: readonly (readonly [from: string, to: string])[];
+}
+
+/** Copies what it is asked to on stdin, one after the other, until that ends. */
+export async function copyOnDemand(): Promise<number> {
+  for await (const line of readLines(Deno.stdin.readable)) {
+    const { copy, pairs }: CopyWork = JSON.parse(line);
+    try {
+      const copied = [];
+      for (const [from, to] of pairs) copied.push(await copyTree(from, to));
+      tell({ copy, result: copied });
+    } catch (error) {
+      tell({ copy, result: toErrorMessage(error) });
+    }
+  }
+  return 0;
+}
+
+/** Does work, tells of a failure, and gives the exit code. */
+export async function report(work: () => Promise<void>, say = tell): Promise<number> {
   try {
     await work();
     return 0;
@@ -98,7 +129,8 @@ async function report(work: () => Promise<void>, say = tell): Promise<number> {
   }
 }
 
-function tell(message: WorkerMessage, stream: typeof Deno.stdout = Deno.stdout): void {
+/** Tells one message. */
+export function tell(message: WorkerMessage, stream: typeof Deno.stdout = Deno.stdout): void {
   const bytes = new TextEncoder().encode(formatMessage(message) + "\n");
   for (let at = 0; at < bytes.length;) at += stream.writeSync(bytes.subarray(at));
 }

@@ -1,5 +1,7 @@
 /** What a worker process tells the one that started it: one JSON object a line. */
 import type { UnpackSummary } from "../archive/mod.ts";
+import type { Change } from "../diff/mod.ts";
+import type { Copied } from "../store/mod.ts";
 import type { Fault } from "../store/upkeep.ts";
 import { ArchiveError, HostError, messageOf, MinisandboxError, UsageError } from "../errors.ts";
 
@@ -9,9 +11,18 @@ export type WorkerMessage =
   | { readonly summary: UnpackSummary; readonly diskBytes: number }
   | { readonly fault: Fault }
   | { readonly note: string }
+  | CopyMessage
+  | { readonly change: Change }
+  | { readonly isCut: true }
   | { readonly error: ErrorMessage };
 
-const KEYS = ["progress", "summary", "fault", "note", "error"];
+/** How a copy went that was asked for by number. */
+export interface CopyMessage {
+  readonly copy: number;
+  readonly result: readonly Copied[] | ErrorMessage;
+}
+
+const KEYS = ["progress", "summary", "fault", "note", "copy", "change", "isCut", "error"];
 
 /** An error on its way to another process. */
 export interface ErrorMessage {

@@ -29,7 +29,8 @@ export async function readText(reader: PipeReader): Promise<string> {
   return text;
 }
 
-async function* readLines(reader: PipeReader): AsyncGenerator<string> {
+/** Gives lines as they come. */
+export async function* readLines(reader: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = "";
   for await (const chunk of reader) {

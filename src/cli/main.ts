@@ -23,6 +23,9 @@ const SUBCOMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
   __unpack: async () => (await import("./worker.ts")).unpackWorker,
   __pack: async () => (await import("./worker.ts")).packWorker,
   __verify: async () => (await import("./worker.ts")).verifyWorker,
+  __copy: async () => (await import("./worker.ts")).copyWorker,
+  __diff: async () => (await import("./worker.ts")).diffWorker,
+  __empty: async () => (await import("./worker.ts")).emptyWorker,
   __remove: async () => (await import("./worker.ts")).removeWorker,
 };
 

@@ -1,5 +1,12 @@
 /** The hidden subcommands that a confined process of ours is started with. */
-import { packStdout, removeWork, unpackArchive, verifyTree } from "../app/worker.ts";
+import {
+  copyOnDemand,
+  emptyWork,
+  packStdout,
+  removeWork,
+  unpackArchive,
+  verifyTree,
+} from "../app/worker.ts";
 import { UsageError } from "../errors.ts";
 import { parseOptions } from "./option.ts";
 import type { Subcommand } from "./subcommand.ts";
@@ -83,6 +90,33 @@ export const removeWorker: Subcommand = {
   run: async (argv) => {
     return await removeWork(parseOptions({}, argv).operands);
   },
+};
+
+/** Compares trees. */
+export const diffWorker: Subcommand = {
+  name: "__diff",
+  summary: null,
+  help: "Compares trees, and writes a patch to stdout: __diff JSON",
+  run: async ([work = ""]) => {
+    const { diffStdout } = await import("../app/diff_worker.ts");
+    return await diffStdout(JSON.parse(work));
+  },
+};
+
+/** Copies trees, as it is asked to. */
+export const copyWorker: Subcommand = {
+  name: "__copy",
+  summary: null,
+  help: "Copies trees as it is asked to on stdin: __copy",
+  run: async () => await copyOnDemand(),
+};
+
+/** Empties directories that stay. */
+export const emptyWorker: Subcommand = {
+  name: "__empty",
+  summary: null,
+  help: "Empties directories: __empty DIR...",
+  run: async (argv) => await emptyWork(parseOptions({}, argv).operands),
 };
 
 function oneOf<const T extends string>(choices: readonly T[], value: string): T {

@@ -26,6 +26,8 @@ export interface Running {
   readonly child: Vclone;
   /** What a step returned that no other step took. */
   output(name: string): number;
+  /** What a step has filled. */
+  room(name: string): Uint8Array<ArrayBuffer>;
   /** The step that failed so far, or null. */
   refusal(): Refusal | null;
 }
@@ -40,8 +42,11 @@ export interface Means {
   readonly flags?: number;
 }
 
-/** Means, and where each vector was placed. */
-type Encoding = Means & { readonly vectors: Map<Vector, number> };
+/** Means, and where vectors and rooms were placed. */
+type Encoding = Means & {
+  readonly vectors: Map<Vector, number>;
+  readonly rooms: Map<string, { readonly address: number; readonly size: number }>;
+};
 
 /**
  * Starts a plan in a process of its own and returns when that process has executed or ended.
@@ -50,7 +55,7 @@ type Encoding = Means & { readonly vectors: Map<Vector, number> };
  */
 export function carryOut(plan: Plan, means: Means): Running {
   const outputs = new Map<string, number>();
-  const encoding = { ...means, vectors: new Map<Vector, number>() };
+  const encoding: Encoding = { ...means, vectors: new Map(), rooms: new Map() };
   const table = plan.map((step, index) => {
     const entry = encode(step, encoding, outputs);
     if (step.output !== undefined) outputs.set(step.output, index);
@@ -60,6 +65,10 @@ export function carryOut(plan: Plan, means: Means): Running {
   return {
     child,
     output: (name) => child.result(outputs.get(name)!),
+    room(name): Uint8Array<ArrayBuffer> {
+      const { address, size } = encoding.rooms.get(name)!;
+      return means.memory.copy(address, size);
+    },
     refusal(): Refusal | null {
       const failure = child.failure();
       if (failure === null) return null;
@@ -114,6 +123,12 @@ function place(argument: Argument, means: Encoding): number {
   if ("mode" in argument) return argument.mode;
   if ("bytes" in argument) return memory.place(argument.bytes, 8);
   if ("vector" in argument) return placeVector(argument, means);
+  if ("room" in argument) {
+    const { room, size } = argument;
+    const address = memory.reserve(size);
+    means.rooms.set(room, { address, size });
+    return address;
+  }
   if ("size" in argument) {
     const fields = argument.fields.map((field) => ({ ...field, value: place(field.value, means) }));
     const address = memory.reserve(argument.size);

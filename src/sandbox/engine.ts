@@ -201,7 +201,9 @@ export class Engine implements Disposable {
       const running = this.#run(planSandbox(layout, planFacts(this.host, cgroup)), {
         fds: { "pair-net": pair.net, keep: keep ?? this.#fds["null"]! },
       });
-      const sandbox = new Sandbox(this, { user: pair.user, layout, cgroup }, running.output("pid"));
+      const mapsRoot = this.host.identity.kind !== "single" || (user.uid === 0 && user.gid === 0);
+      const made = { user: pair.user, layout, cgroup, mapsRoot };
+      const sandbox = new Sandbox(this, made, running.output("pid"));
       closeQuietly(pair.net); // from here on init keeps it
       return sandbox;
     } catch (error) {

@@ -26,6 +26,8 @@ export interface Bind {
   readonly target: string;
   readonly isWritable: boolean;
   readonly isDirectory: boolean;
+  /** The descriptor of a mount that is shown in place of `source`; it can be moved once. */
+  readonly mount?: number;
 }
 
 /** Where what the sandbox writes is kept: a directory of its own on disk, or memory. */

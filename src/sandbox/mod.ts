@@ -1,6 +1,11 @@
 /** Engine: one sandbox, from wish to end. */
 export { generatedEtc } from "./base/etc.ts";
 export { cutHostTree, type HostTree, listDirectory, type Listing } from "./base/host_tree.ts";
+export { type FileInfo, type FileType } from "./file/file_info.ts";
+export { type FileOwner, Files, type ListedFile } from "./file/files.ts";
+export { parseInsidePath, showPath, toPathBytes } from "./file/path.ts";
+export { readFileInside } from "./file/read.ts";
+export { writeFile, type WriteOptions } from "./file/write.ts";
 export { holdsMount, parseMountPoints } from "./base/mount_point.ts";
 export {
   giveTree,
@@ -42,6 +47,7 @@ export {
 } from "./identity.ts";
 export type { Bind, Layout, Lower, Part, Upper } from "./layout.ts";
 export type { Network } from "./network_plan.ts";
+export type { Thaw } from "./freeze.ts";
 export { Process, type Waited } from "./process.ts";
 export {
   type Answer,

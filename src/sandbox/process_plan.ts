@@ -198,7 +198,10 @@ function execute(program: Program, { oomScore }: ProcessFacts): Step {
   ]);
 }
 
-function enterPair({ standing, mapsRoot }: ProcessFacts): Plan {
+/** Enters the user namespace that programs are in, and becomes its root. */
+export function enterPair(
+  { standing, mapsRoot }: Pick<ProcessFacts, "standing" | "mapsRoot">,
+): Plan {
   if (!standing.hasUserNamespace) return [];
   return [
     step("enter the sandbox's user namespace", "setns", [
@@ -209,7 +212,8 @@ function enterPair({ standing, mapsRoot }: ProcessFacts): Plan {
   ];
 }
 
-function enterInit(...namespaces: number[]): Step {
+/** Enters namespaces of the sandbox's init. */
+export function enterInit(...namespaces: number[]): Step {
   return step("enter the sandbox", "setns", [fd("init"), flags(CLONE, ...namespaces)]);
 }
 

@@ -11,6 +11,8 @@ export interface ProcessEntry {
   readonly session: number;
   /** Whether it has ended, but has not been reaped. */
   readonly isDead: boolean;
+  /** Whether none of its threads runs: it was stopped, is traced, or has ended. */
+  readonly isStopped: boolean;
   /** When it began, in hundredths of a second since the machine did. */
   readonly startTicks: number;
 }
@@ -44,6 +46,7 @@ export class ProcessTable implements Disposable {
       parent: Number(parent),
       session: Number(session),
       isDead: state === "Z" || state === "X",
+      isStopped: Number(fields[17]) > 1 ? this.#areStopped(pid) : isStopped(state),
       startTicks: Number(fields[19]),
     };
   }
@@ -74,6 +77,24 @@ export class ProcessTable implements Disposable {
     }
   }
 
+  /** Says whether no thread of a process runs. */
+  #areStopped(pid: number): boolean {
+    return this.#threads(pid).every((thread) => {
+      const stat = readText(this.#path(`${pid}/task/${thread}/stat`));
+      return stat === null || isStopped(stat[stat.lastIndexOf(")") + 2]!);
+    });
+  }
+
+  #threads(pid: number): string[] {
+    try {
+      return [...Deno.readDirSync(this.#path(`${pid}/task`))].map(({ name }) => name);
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return [];
+      if (error instanceof Error && isGone(error)) return [];
+      throw error;
+    }
+  }
+
   [Symbol.dispose](): void {
     closeQuietly(this.#proc);
   }
@@ -81,6 +102,11 @@ export class ProcessTable implements Disposable {
   #path(name: string): string {
     return `/proc/self/fd/${this.#proc}/${name}`;
   }
+}
+
+/** The states in which nothing is done (proc_pid_stat(5)). */
+function isStopped(state: string): boolean {
+  return ["T", "t", "Z", "X"].includes(state);
 }
 
 const scratch = new Uint8Array(ENVIRONMENT_BYTES);
@@ -95,7 +121,12 @@ function readText(path: string, limit = 4096): string | null {
     if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.PermissionDenied) {
       return null;
     }
-    if (error instanceof Error && /ESRCH|os error 3\b/.test(error.message)) return null;
+    if (error instanceof Error && isGone(error)) return null;
     throw error;
   }
+}
+
+/** It has ended between two calls. */
+function isGone({ message }: Error): boolean {
+  return /ESRCH|os error 3\b/.test(message);
 }

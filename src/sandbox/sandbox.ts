@@ -26,6 +26,9 @@ import type { Cgroup, Usage } from "./cgroup/group.ts";
 import type { Engine } from "./engine.ts";
 import { processFacts } from "./facts.ts";
 import type { Layout } from "./layout.ts";
+import type { Act } from "./file/act.ts";
+import { planAct } from "./file/act_plan.ts";
+import { Files } from "./file/files.ts";
 import { standingOf } from "./identity.ts";
 import { Process } from "./process.ts";
 import {
@@ -42,6 +45,8 @@ import {
 import { ProcessTable } from "./process_table.ts";
 import { openProgram } from "./program_file.ts";
 import type { Plan } from "./step.ts";
+import { freezeByCgroup, freezeBySignal, type Thaw } from "./freeze.ts";
+import { Quiet } from "./quiet.ts";
 import { Trees } from "./tree.ts";
 
 /** How long a program may take to be executed before it is given up. */
@@ -54,6 +59,9 @@ export interface Stdio {
   readonly stdout: number;
   readonly stderr: number;
 }
+
+/** The id of init inside. */
+const INIT = 1;
 
 /** Less than this is nothing. */
 const PAGE_BYTES = 4096;
@@ -71,23 +79,34 @@ export interface Pty {
 export class Sandbox {
   /** The host's id of its init. */
   readonly initPid: number;
+  /** Its files. */
+  readonly files = new Files((...act) => this.#act(...act));
   readonly #engine: Engine;
   /** The user namespace of its programs. */
   readonly #user: number;
+  /** Whether id 0 exists inside. */
+  readonly #mapsRoot: boolean;
   readonly #layout: Layout;
   readonly #cgroup: Cgroup | null;
   readonly #init: number;
   readonly #trees = new Trees(() => this.openProcessTable());
+  readonly #quiet = new Quiet();
   #ended: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(
     engine: Engine,
-    made: { readonly user: number; readonly layout: Layout; readonly cgroup: Cgroup | null },
+    made: {
+      readonly user: number;
+      readonly layout: Layout;
+      readonly cgroup: Cgroup | null;
+      readonly mapsRoot: boolean;
+    },
     initPid: number,
   ) {
     this.#engine = engine;
     this.#user = made.user;
+    this.#mapsRoot = made.mapsRoot;
     this.#layout = made.layout;
     this.#cgroup = made.cgroup;
     this.initPid = initPid;
@@ -104,6 +123,15 @@ export class Sandbox {
    * @throws {GoneError} If the sandbox has ended.
    */
   async start(program: Program, stdio: Stdio | Record<never, never>): Promise<Process> {
+    return await this.#quiet.work(() => this.#start(program, stdio));
+  }
+
+  /** Changes something by other ways than programs: not while everything is stopped. */
+  async change<T>(work: () => Promise<T>): Promise<T> {
+    return await this.#quiet.work(work);
+  }
+
+  async #start(program: Program, stdio: Stdio | Record<never, never>): Promise<Process> {
     this.#mustBeOpen();
     const plan = planProcess(
       program,
@@ -243,6 +271,53 @@ export class Sandbox {
     return new ProcessTable(proc);
   }
 
+  /**
+   * Stops everything inside but init, and returns when nothing runs; what it gives lets all go on.
+   *
+   * @throws {SetupError} If something cannot be stopped.
+   * @throws {GoneError} If the sandbox has ended.
+   */
+  async freeze(): Promise<Thaw> {
+    const unquiet = await this.#quiet.begin();
+    try {
+      this.#mustBeOpen();
+      const dir = this.#cgroup?.freezeDir ?? null;
+      const thaw = dir === null
+        ? await freezeBySignal(() => this.openProcessTable())
+        : await freezeByCgroup(dir);
+      return () => {
+        thaw();
+        unquiet();
+      };
+    } catch (error) {
+      unquiet();
+      throw error;
+    }
+  }
+
+  /** Says whether any program runs inside. @throws {GoneError} If the sandbox has ended. */
+  hasPrograms(): boolean {
+    using table = this.openProcessTable();
+    return table.pids().some((pid) => pid !== INIT && table.read(pid)?.isDead === false);
+  }
+
+  #act: Act = async (steps, { place, fds = {}, opens = [] }, look) => {
+    this.#mustBeOpen();
+    using memory = new Memory(roomOf(steps));
+    const plan = planAct(steps, place, {
+      standing: standingOf(this.#engine.host.identity),
+      mapsRoot: this.#mapsRoot,
+    });
+    const running = this.#carryOut(plan, memory, fds, CLONE.CLONE_FILES);
+    const pid = running.output("pid");
+    if (pid <= 0) throw this.#toError(running);
+    await new Process(pid, () => {}).wait();
+    const refusal = running.refusal();
+    if (refusal === null) return look(running);
+    closeQuietly(...opens.map((name) => running.output(name)).filter((fd) => fd > 0));
+    throw refusal.error;
+  };
+
   /** Resolves when its init has ended, by `close` or otherwise. */
   get ended(): Promise<void> {
     return this.#ended ??= readable(this.#init).then(() => {});
@@ -352,6 +427,17 @@ function sizeOf(program: Program): number {
   const strings = [...program.argv, ...program.env, ...candidates(program), program.workdir];
   const bytes = strings.reduce((sum, text) => sum + 3 * text.length + 16, 0);
   return 64 * 1024 + bytes + 128 * strings.length;
+}
+
+/** The table of an act, with the rooms that its steps fill. */
+function roomOf(steps: Plan): number {
+  const sizes = steps.flatMap(({ args }) => args).map((argument) => {
+    if (typeof argument === "string") return 3 * argument.length + 16;
+    if (typeof argument !== "object" || argument === null) return 0;
+    if ("room" in argument) return argument.size + 16;
+    return 256;
+  });
+  return 32 * 1024 + 128 * steps.length + sizes.reduce((sum, size) => sum + size, 0);
 }
 
 /** Moves a descriptor out of the way of those that a plan sets. */

@@ -14,7 +14,7 @@ import {
 } from "../../ffi/mod.ts";
 import { confine, dropCapabilities } from "./harden.ts";
 import type { Standing } from "./identity.ts";
-import type { Layout, Lower, Part } from "./layout.ts";
+import type { Bind, Layout, Lower, Part } from "./layout.ts";
 import type { Limits } from "./limit.ts";
 import {
   becomeRoot,
@@ -77,9 +77,7 @@ interface Tree {
 export function planSandbox(layout: Layout, facts: PlanFacts): Plan {
   const lowers = layout.parts.flatMap((part) => part.lowers);
   const trees = lowers.map((lower, i) => openTree(lower, `layer-${i}`, facts.spareFd + i));
-  const binds = layout.binds.map((bind, i) =>
-    openTree({ path: bind.source, isIdMapped: false, isRecursive: true }, `bind-${i}`, 0)
-  );
+  const binds = layout.binds.map((bind, i) => openBind(bind, `bind-${i}`));
   const upper = layout.upper.kind === "disk"
     ? [openTree({ path: layout.upper.dir, isIdMapped: false }, "upper", 0)]
     : [];
@@ -153,6 +151,11 @@ function initCapabilities({ hasUserNamespace }: Standing): ("CAP_SYS_PTRACE")[] 
 /** Plans the mapping of a tree's ids by itself, to see whether its file system can do that. */
 export function planIdMapping(path: string, { spareFd }: PlanFacts): Plan {
   return openTree({ path, isIdMapped: true }, "tree", spareFd).opens;
+}
+
+function openBind({ source, mount }: Bind, name: string): Tree {
+  const lower = { path: source, isIdMapped: false, isRecursive: true };
+  return mount === undefined ? openTree(lower, name, 0) : { lower, handle: mount, opens: [] };
 }
 
 function openTree(lower: Lower, name: string, spareFd: number): Tree {
@@ -273,7 +276,7 @@ function findPlace(name: string): Step {
  * one may change the names of a place that both may write to, at any moment.
  */
 function mountBind(
-  bind: Layout["binds"][number],
+  bind: Bind,
   tree: Tree,
   { name, number }: { readonly name: string; readonly number: number },
 ): Step[] {

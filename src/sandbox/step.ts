@@ -51,6 +51,12 @@ export interface Struct {
   readonly shown: string;
 }
 
+/** Memory that the call fills; what it holds then is known by the name. */
+export interface Room {
+  readonly room: string;
+  readonly size: number;
+}
+
 /** An argument of a step's system call; a string is a C string, null a null pointer. */
 export type Argument =
   | number
@@ -63,7 +69,8 @@ export type Argument =
   | Mode
   | Bytes
   | Vector
-  | Struct;
+  | Struct
+  | Room;
 
 /** One system call of a plan. */
 export interface Step {
@@ -150,6 +157,7 @@ function showArgument(argument: Argument): string {
   if ("names" in argument) return flagNames(argument.names, argument.value);
   if ("name" in argument) return argument.name;
   if ("mode" in argument) return octal(argument.mode);
+  if ("room" in argument) return `<${argument.room}>`;
   if ("vector" in argument) return argument.shown ?? `[${argument.vector.map(quote).join(", ")}]`;
   return argument.shown;
 }

@@ -1,5 +1,6 @@
 /** Engine: layers on disk, each whole or absent; directories of runs; what the dead leave. */
 export { type BuildJob, type BuildTree, LIST } from "./build.ts";
+export { type Copied, copyTree } from "./copy.ts";
 export type { CatalogEntry } from "./catalog.ts";
 export { explainFailure } from "./failure.ts";
 export { HeldDirectory } from "./held_directory.ts";
@@ -7,7 +8,7 @@ export type { SetuidPolicy } from "./key.ts";
 export type { Layer, LayerInfo } from "./layer.ts";
 export { storeLocation } from "./location.ts";
 export { checkName, type Named, NameShelf, taken } from "./name.ts";
-export { type RemoveTree, removeTree } from "./remove.ts";
+export { emptyTree, type RemoveTree, removeTree } from "./remove.ts";
 export {
   type LayerIdentity,
   type LayerPhase,

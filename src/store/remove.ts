@@ -16,7 +16,7 @@ import { delay } from "@std/async/delay";
 /** Removes a tree. */
 export type RemoveTree = (dir: string) => Promise<void>;
 
-/** Something may still be dying in it, and make a file while we remove. */
+/** So often it is tried. */
 const ATTEMPTS = 5;
 
 /** A directory deeper than this is moved up: neither stack nor descriptors depend on the depth. */
@@ -31,9 +31,26 @@ const SLICE_MS = 4;
  * @throws {Deno.errors.PermissionDenied} If it holds directories of others.
  */
 export async function removeTree(dir: string): Promise<void> {
+  await persist(dir, async () => {
+    await new Removal(dir).run();
+    try {
+      unlinkAt(AT.AT_FDCWD, dir, AT.AT_REMOVEDIR);
+    } catch (error) {
+      if (!isErrno(error, "ENOENT")) throw error;
+    }
+  });
+}
+
+/** Removes all beneath a directory, and leaves that. @throws As `removeTree`. */
+export async function emptyTree(dir: string): Promise<void> {
+  await persist(dir, () => new Removal(dir).run());
+}
+
+/** Something may still be dying in it, and make a file while we remove. */
+async function persist(dir: string, work: () => Promise<void>): Promise<void> {
   for (let attempt = 1;; attempt++) {
     try {
-      await new Removal(dir).run();
+      await work();
       return;
     } catch (error) {
       if (isErrno(error, "EACCES", "EPERM")) {
@@ -69,7 +86,6 @@ class Removal {
     } finally {
       close(top);
     }
-    unlinkAt(AT.AT_FDCWD, this.#dir, AT.AT_REMOVEDIR);
   }
 
   async #empty(fd: number, top: number, depth: number): Promise<void> {

@@ -6,7 +6,7 @@ import { relative } from "@std/path/relative";
 import { resolve } from "@std/path/resolve";
 import { listFiles, ROOT } from "../../tools/checkout.ts";
 
-const ENGINES = ["sandbox", "session", "archive", "store", "budget", "rpc", "task"];
+const ENGINES = ["sandbox", "session", "archive", "store", "budget", "rpc", "diff", "task"];
 
 /** The parts of the program, and the parts each may import beside itself and `SHARED`. */
 const TABLE: Readonly<Record<string, readonly string[]>> = {

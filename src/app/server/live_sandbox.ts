@@ -3,9 +3,11 @@ import { GoneError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/mod.ts";
 import type { Shell } from "../../session/mod.ts";
 import type { Phases } from "../outcome.ts";
-import type { Place, Prepared } from "../prepare.ts";
+import type { Frozen } from "../frozen.ts";
+import type { Place } from "../prepare.ts";
 import type { SandboxSpec } from "../spec.ts";
 import type { Caller } from "./call.ts";
+import type { SharedPrepared } from "./shareable.ts";
 import type { StartedProcess } from "./started_process.ts";
 
 /** Why a sandbox ended. */
@@ -27,8 +29,10 @@ export interface LiveOptions {
 /** What it is made of. */
 export interface Parts {
   readonly sandbox: Sandbox;
-  readonly prepared: Prepared;
+  readonly prepared: SharedPrepared;
   readonly place: Place;
+  /** What other sandboxes had written when it was forked off, the topmost last; its place holds it. */
+  readonly frozen: readonly Frozen[];
   readonly spec: SandboxSpec;
   readonly phases: Phases;
 }
@@ -94,6 +98,11 @@ export class LiveSandbox {
       this.#calls--;
       this.#armIdle();
     }
+  }
+
+  /** As `use`, for what changes its files: not while they are being copied. */
+  change<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return this.use((signal) => this.parts.sandbox.change(() => work(signal)));
   }
 
   /** @throws {GoneError} If it has ended. */

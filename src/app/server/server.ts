@@ -1,10 +1,13 @@
 /** A server's sandboxes: made, found, listed and ended, whoever asks. */
 import { BusyError, GoneError, NotFoundError } from "../../errors.ts";
+import { Copier } from "../copier.ts";
+import { freezeUpper, type Frozen, openForkPlace } from "../frozen.ts";
 import type { Node } from "../node.ts";
 import { Phases } from "../outcome.ts";
 import { openPlace } from "../prepare.ts";
 import { checkSpec, type SandboxSpec } from "../spec.ts";
 import type { Call, Caller } from "./call.ts";
+import { shareable, type SharedPrepared } from "./shareable.ts";
 import { FairGate } from "./gate.ts";
 import { type CloseReason, goneError, type LiveOptions, LiveSandbox } from "./live_sandbox.ts";
 import { Metrics } from "./metrics.ts";
@@ -39,6 +42,31 @@ export interface CreateOptions extends LiveOptions {
   readonly onLayer?: OnLayer;
 }
 
+/** How sandboxes are made that begin with what another has written. */
+export interface ForkOptions extends Omit<CreateOptions, "onLayer"> {
+  readonly count: number;
+  readonly stops: boolean;
+}
+
+/** A sandbox that is being made. */
+interface Making {
+  readonly spec: SandboxSpec;
+  readonly options: CreateOptions;
+  readonly call: Call;
+}
+
+/** What a sandbox is made of. */
+type Source = Pick<LiveSandbox["parts"], "prepared" | "place" | "frozen">;
+
+/** Finds what a sandbox is made of; `hold` lets it go if it is not made after all. */
+type FindSource = (
+  hold: (prepared: SharedPrepared) => SharedPrepared,
+  watch: { readonly phases: Phases; readonly signal: AbortSignal },
+) => Promise<Source>;
+
+/** Each takes about 50 MB of memory. */
+const TRANSFERS = 4;
+
 /** How many that have ended are remembered, to say why. */
 const REMEMBERED = 4096;
 
@@ -48,9 +76,12 @@ export class Server implements AsyncDisposable {
   readonly options: ServerOptions;
   readonly metrics: Metrics;
   readonly started = new Date();
+  /** Trees are moved by a process each: so many at once. */
+  readonly transfers = new FairGate({ width: TRANSFERS, queue: 4096 });
   readonly #shared: SharedPreparations;
   readonly #gate: FairGate;
   readonly #refill: Refill;
+  readonly #copier: Copier;
   /** Distinguishes ids from those of other servers. */
   readonly #tag = crypto.getRandomValues(new Uint8Array(4)).toHex();
   readonly #live = new Map<string, LiveSandbox>();
@@ -65,6 +96,8 @@ export class Server implements AsyncDisposable {
     this.node = node;
     this.options = { ...DEFAULT_SERVER_OPTIONS, ...options };
     this.metrics = new Metrics(this);
+    const { kind } = node.host.identity;
+    this.#copier = new Copier(node.worker, kind === "root" || kind === "none");
     this.#shared = new SharedPreparations(node);
     this.#gate = new FairGate({ width: this.options.startJobs, queue: this.options.queue });
     this.#refill = new Refill(node, () => this.#starting === 0);
@@ -73,6 +106,16 @@ export class Server implements AsyncDisposable {
   /** How many sandboxes live, are being made, and wait to be made. */
   get counts(): { readonly live: number; readonly starting: number; readonly queued: number } {
     return { live: this.#live.size, starting: this.#starting, queued: this.#gate.waiting };
+  }
+
+  /** The life that a caller may have of the one he asks for; null for any. */
+  mostLife(ttlMs: number | null = null): number | null {
+    return lesser(ttlMs, this.options.ttlMs);
+  }
+
+  /** The same of the time for which nothing is asked. */
+  mostIdle(idleMs: number | null = null): number | null {
+    return lesser(idleMs, this.options.idleMs);
   }
 
   /** Gives an id that no other thing has. */
@@ -94,7 +137,16 @@ export class Server implements AsyncDisposable {
     const { key } = options;
     const known = key === null ? undefined : this.#byKey.get(key);
     if (known !== undefined) return { sandbox: await known, isNew: false };
-    const made = this.#make(spec, options, call);
+    const made = this.#make({ spec, options, call }, async (hold, { phases, signal }) => {
+      const { onLayer } = options;
+      const shared = await this.#shared.acquire(
+        spec,
+        onLayer === undefined ? { signal } : { signal, onLayer },
+      );
+      const prepared = hold(shareable(shared));
+      phases.end("prepare");
+      return { prepared, place: await openPlace(this.node, spec, prepared), frozen: [] };
+    });
     if (key !== null) {
       this.#byKey.set(key, made);
       const forget = () => {
@@ -103,6 +155,48 @@ export class Server implements AsyncDisposable {
       made.then((sandbox) => sandbox.ended.then(forget), forget);
     }
     return { sandbox: await made, isNew: true };
+  }
+
+  /**
+   * Makes sandboxes that begin with what another has written; all share one copy of that.
+   *
+   * @param stops Whether programs that run may be stopped while it is made.
+   * @throws {BusyError} If there are as many as may be.
+   * @throws {MinisandboxError} If one cannot be made: none is, then.
+   */
+  async fork(
+    original: LiveSandbox,
+    { count, stops, ...options }: ForkOptions,
+    call: Call,
+  ): Promise<LiveSandbox[]> {
+    this.#mustHaveRoom(count);
+    await using top = await this.freeze(original, stops);
+    const { prepared, place, spec, frozen } = original.parts;
+    const all = [...frozen, top];
+    const making = Array.from(
+      { length: count },
+      () =>
+        this.#make({ spec, options, call }, async (hold, { phases }) => {
+          const shared = hold(prepared.share());
+          phases.end("prepare");
+          const { layout } = place;
+          const made = await openForkPlace(this.node, { layout, spec }, all);
+          return { prepared: shared, place: made, frozen: all };
+        }),
+    );
+    const made = await Promise.allSettled(making);
+    const failure = made.find(({ status }) => status === "rejected");
+    const sandboxes = made.flatMap((it) => it.status === "fulfilled" ? [it.value] : []);
+    if (failure === undefined) return sandboxes;
+    await Promise.all(sandboxes.map((sandbox) => sandbox.close("closed")));
+    throw (failure as PromiseRejectedResult).reason;
+  }
+
+  /** Copies what a sandbox has written; whoever asks lets the copy go. */
+  async freeze({ parts }: LiveSandbox, stops: boolean): Promise<Frozen> {
+    const { sandbox, place, spec } = parts;
+    const original = { sandbox, layout: place.layout, spec };
+    return await freezeUpper(this.node, this.#copier, original, stops);
   }
 
   /**
@@ -161,10 +255,11 @@ export class Server implements AsyncDisposable {
     this.drain();
     this.#refill[Symbol.dispose]();
     await Promise.all(this.list().map((sandbox) => sandbox.close("shutdown")));
+    await this.#copier[Symbol.asyncDispose]();
     this.#shared[Symbol.dispose]();
   }
 
-  async #make(spec: SandboxSpec, options: CreateOptions, call: Call): Promise<LiveSandbox> {
+  async #make({ spec, options, call }: Making, find: FindSource): Promise<LiveSandbox> {
     this.#mustHaveRoom();
     checkSpec(spec);
     this.#starting++;
@@ -175,7 +270,7 @@ export class Server implements AsyncDisposable {
       const phases = new Phases();
       using _turn = await this.#gate.enter(call.caller, signal);
       phases.end("queue");
-      const sandbox = await this.#build(spec, options, { phases, signal });
+      const sandbox = await this.#build({ spec, options, find }, { phases, signal });
       this.metrics.noteStart(sandbox.parts.phases);
       return sandbox;
     } catch (error) {
@@ -188,24 +283,19 @@ export class Server implements AsyncDisposable {
   }
 
   async #build(
-    spec: SandboxSpec,
-    options: CreateOptions,
+    { spec, options, find }: Omit<Making, "call"> & { readonly find: FindSource },
     { phases, signal }: { readonly phases: Phases; readonly signal: AbortSignal },
   ): Promise<LiveSandbox> {
-    const { engine } = this.node;
-    const { onLayer } = options;
     await using held = new AsyncDisposableStack();
-    const prepared = held.use(
-      await this.#shared.acquire(spec, onLayer === undefined ? { signal } : { signal, onLayer }),
-    );
-    phases.end("prepare");
-    const place = held.use(await openPlace(this.node, spec, prepared));
+    const hold = (prepared: SharedPrepared) => held.use(prepared);
+    const { prepared, place, frozen } = await find(hold, { phases, signal });
+    held.use(place);
     signal.throwIfAborted();
     phases.end("upper");
-    const sandbox = engine.create(place.layout, prepared.user, place.lockFd);
+    const sandbox = this.node.engine.create(place.layout, prepared.user, place.lockFd);
     phases.end("create");
     held.move();
-    const parts = { sandbox, prepared, place, spec, phases };
+    const parts = { sandbox, prepared, place, frozen, spec, phases };
     const live = new LiveSandbox(this.nextId("sb"), parts, options);
     this.#live.set(live.id, live);
     live.ended.then((reason) => this.#forget(live.id, reason));
@@ -220,10 +310,10 @@ export class Server implements AsyncDisposable {
     if (this.#ended.size > REMEMBERED) this.#ended.delete(oldest!);
   }
 
-  #mustHaveRoom(): void {
+  #mustHaveRoom(count = 1): void {
     if (this.#isDraining) throw new GoneError("Cannot make a sandbox: the server is ending");
     const { maxSandboxes } = this.options;
-    if (this.#live.size + this.#starting < maxSandboxes) return;
+    if (this.#live.size + this.#starting + count <= maxSandboxes) return;
     throw new BusyError(`Cannot make a sandbox: ${maxSandboxes} are there already`, {
       remedy: "Close one, or give serve a larger --max-sandboxes.",
     });
@@ -236,4 +326,8 @@ function startError(error: unknown, timeoutMs: number | null): unknown {
     cause: error,
     remedy: "Give it more time by startTimeoutMs; a first use of an archive unpacks it.",
   });
+}
+
+function lesser(wanted: number | null, most: number | null): number | null {
+  return wanted === null || most === null ? wanted ?? most : Math.min(wanted, most);
 }

@@ -69,6 +69,11 @@ export class Cgroup {
     return this.#dirs.has("pids");
   }
 
+  /** The directory by which all its processes can be stopped at once; null in version 1. */
+  get freezeDir(): string | null {
+    return [...this.#dirs.values()].find(({ version }) => version === 2)?.dir ?? null;
+  }
+
   /** Reads what was counted. */
   readUsage(): Usage {
     const memory = this.#dirs.get("memory");

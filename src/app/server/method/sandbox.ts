@@ -72,8 +72,8 @@ const create = method({
       key,
       labels,
       owner: detached ? null : call.caller,
-      ttlMs: lesser(ttlMs, server.options.ttlMs),
-      idleMs: lesser(idleMs, server.options.idleMs),
+      ttlMs: server.mostLife(ttlMs),
+      idleMs: server.mostIdle(idleMs),
       startTimeoutMs,
       ...progress,
     }, call);
@@ -149,8 +149,4 @@ function tell(
 ): void {
   const value = { archive: layer.archive, path: layer.path, phase, done, total };
   caller.notify("$/progress", { token, value }).catch(() => {});
-}
-
-function lesser(wanted: number | null, most: number | null): number | null {
-  return wanted === null || most === null ? wanted ?? most : Math.min(wanted, most);
 }

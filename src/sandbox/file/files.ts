@@ -292,9 +292,14 @@ export function mustNotBeProc(
   throw new UsageError(`Cannot ${verb} ${showPath(path)}: it lies in /proc`);
 }
 
-/** A link may have been opened, and be none any more. */
+/** Null if what was a link when it was looked at is none any more. */
 function readTarget(found: number): string | null {
-  return toPathText(readLinkAt(found, ""));
+  try {
+    return toPathText(readLinkAt(found, ""));
+  } catch (error) {
+    if (!isErrno(error, "EINVAL", "ENOENT")) throw error;
+    return null;
+  }
 }
 
 function withoutSlash(path: string): string {

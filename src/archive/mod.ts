@@ -7,3 +7,4 @@ export { parseIdMap } from "./owner.ts";
 export type { EntryRecord } from "./record.ts";
 export { type ByteSource, readDescriptor, readFile } from "./source.ts";
 export { unpack, unpackInto, type UnpackOptions, type UnpackSummary } from "./unpack.ts";
+export { zipToTar } from "./zip.ts";

@@ -7,6 +7,7 @@ import { openLog } from "../log.ts";
 import { parseDuration } from "./duration.ts";
 import { parseOptions } from "./option.ts";
 import { StopSignals } from "./stop_signal.ts";
+import { openDoor } from "./swerex_option.ts";
 import type { Subcommand } from "./subcommand.ts";
 import { parseUserns } from "./userns_option.ts";
 
@@ -26,6 +27,13 @@ Options:
       --idle TIME            end one of which nothing was asked for so long
       --drain TIME           how long calls may go on after SIGTERM, or when a peer sends no more;
                              a second SIGTERM ends them [10s]
+      --swerex [HOST:]PORT   serve SWE-ReX clients over HTTP instead, on this machine unless said,
+                             until SIGTERM; --socket and --stdio serve beside it
+      --swerex-key-file FILE  holds the key that clients show [$MINISANDBOX_SWEREX_KEY, else one is
+                             made and told on stderr]
+      --swerex-root PREFIX   what a path without a sandbox means: e/ENVIRONMENT/KEY or k/KEY
+      --swerex-compat kill-word  show after a command that had to be killed, with the next output,
+                             that it was, as SWE-ReX's own server does
       --metrics [HOST:]PORT  serve /metrics for Prometheus over HTTP, on this machine unless said
       --log text|json|none   what is told on stderr [text]
       --store DIR            the store [$MINISANDBOX_STORE, else /var/lib/minisandbox for root, else
@@ -37,8 +45,15 @@ Options:
 
 Methods: see docs/protocol.md. Look into a server with minisandbox ps, exec, shell and close.
 
+A SWE-ReX client names its sandbox by the path, as in RemoteRuntime(host="http://127.0.0.1:8000/PREFIX",
+auth_token=KEY). PREFIX is one of
+  e/ENVIRONMENT/KEY   of an imported environment, made on first use; close() ends it
+  k/KEY               made by sandbox.create with this key
+  SANDBOX_ID          made by sandbox.create; for both close() ends only the client's sessions
+
 Examples:
   minisandbox serve
+  MINISANDBOX_SWEREX_KEY=secret minisandbox serve --swerex 8000 --idle 30m
   minisandbox serve --socket /run/user/1000/minisandbox.sock --max-sandboxes 512 --metrics 9090
   echo '{"jsonrpc":"2.0","id":1,"method":"sandbox.create","params":{}}' | minisandbox serve`;
 
@@ -51,6 +66,10 @@ const OPTIONS = {
   ttl: { kind: "value" },
   idle: { kind: "value" },
   drain: { kind: "value" },
+  swerex: { kind: "value" },
+  "swerex-key-file": { kind: "value" },
+  "swerex-root": { kind: "value" },
+  "swerex-compat": { kind: "value" },
   metrics: { kind: "value" },
   log: { kind: "value" },
   store: { kind: "value" },
@@ -99,8 +118,10 @@ async function serve(argv: readonly string[]): Promise<number> {
   });
   await using metrics = options.metrics === undefined ? null : openMetrics(server, options.metrics);
   if (metrics !== null) log("metrics", { url: metrics.url });
+  using door = await openDoor(server, options, log);
   await hostServer(server, {
-    hasStdio: options.stdio || options.socket === undefined,
+    hasStdio: options.stdio || (options.socket ?? options.swerex) === undefined,
+    door,
     socket: options.socket ?? null,
     drainMs: parseDuration("drain", options.drain ?? "10s"),
     log,

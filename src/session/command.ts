@@ -36,6 +36,8 @@ export interface CommandEnd {
   readonly isShellLost: boolean;
   readonly hasLostVariables: boolean;
   readonly ended: RunResult["ended"];
+  /** Whether SIGINT did not end it. */
+  readonly wasKilled: boolean;
   /** Whether a SIGINT of ours may still be on its way. */
   readonly wasSignaled: boolean;
 }
@@ -54,6 +56,7 @@ export class Command {
   readonly #over: Promise<unknown>;
   #wasInterrupted = false;
   #hasEnded = false;
+  #wasKilled = false;
   #lastOutputAt = performance.now();
   readonly #timers = new Set<number>();
 
@@ -121,7 +124,8 @@ export class Command {
 
   #forceEnd(wasAsked: boolean): void {
     this.#record.holdNewlines();
-    this.#stopping ??= stop({ ...this.#place, sent: this.sent }, wasAsked);
+    const onKill = () => this.#wasKilled = true;
+    this.#stopping ??= stop({ ...this.#place, sent: this.sent }, { wasAsked, onKill });
     this.#stopping.catch(() => {}); // told by end()
   }
 
@@ -154,6 +158,8 @@ export class Command {
       output,
       hasLostVariables: flags.includes(REPORT_FLAG.executed),
       wasSignaled: this.wasSignaled,
+      wasSignaled: isStopped || this.#wasInterrupted,
+      wasKilled: this.#wasKilled,
       isShellLost: false,
       ended: null,
     };

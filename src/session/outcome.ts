@@ -27,6 +27,8 @@ export interface RunResult {
   readonly before: Output;
   /** Whether the shell is a new one: its directory and exports are the old one's, no more. */
   readonly restarted: boolean;
+  /** Whether it took no notice of being interrupted, and was ended by force. */
+  readonly wasKilled: boolean;
   /** How the shell ended, if it did: the session is over. */
   readonly ended: RoomEnd | null;
 }

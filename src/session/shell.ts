@@ -116,6 +116,11 @@ export class Shell {
     return this.#gone === null;
   }
 
+  /** Whether an interactive program has the terminal. */
+  get hasProgram(): boolean {
+    return this.#program !== null;
+  }
+
   /** How the shell ended; null while it lives. */
   get ended(): RoomEnd | null {
     return this.#bash.ended;
@@ -284,6 +289,7 @@ export class Shell {
       output: program === null ? end.output : program.rest(),
       before,
       restarted: end.isShellLost || end.hasLostVariables,
+      wasKilled: end.wasKilled,
       ended: end.ended,
     };
   }

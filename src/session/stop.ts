@@ -33,8 +33,12 @@ export interface Stoppable {
  * its shell.
  *
  * @param wasAsked Whether it has had its SIGINT.
+ * @param onKill Called if it has not ended by that.
  */
-export async function stop(stoppable: Stoppable, wasAsked = false): Promise<void> {
+export async function stop(
+  stoppable: Stoppable,
+  { wasAsked, onKill }: { readonly wasAsked: boolean; readonly onKill: () => void },
+): Promise<void> {
   const { room, bash, sent } = stoppable;
   await bash.begun(GRACE_MS.start);
   if (!wasAsked) {
@@ -42,6 +46,7 @@ export async function stop(stoppable: Stoppable, wasAsked = false): Promise<void
     bash.interrupt();
     await within(sent.ended, GRACE_MS.interrupt);
   }
+  if (!await within(sent.ended, 0)) onKill();
   await killStarted(stoppable);
   if (await within(sent.ended, GRACE_MS.kill)) return;
   bash.callBack();

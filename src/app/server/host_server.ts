@@ -4,6 +4,7 @@ import { messageOf } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { Front, type Peer } from "./serve.ts";
 import type { Server } from "./server.ts";
+import type { Door } from "./swerex/mod.ts";
 
 /** Where and how it serves. */
 export interface HostOptions {
@@ -11,6 +12,8 @@ export interface HostOptions {
   readonly hasStdio: boolean;
   /** The path of the socket, or null for none. */
   readonly socket: string | null;
+  /** Another way in, which is drained as connections are; null for none. */
+  readonly door: Door | null;
   /** How long calls may go on once the server is to end, or a peer sends no more. */
   readonly drainMs: number;
   readonly log: Log;
@@ -25,7 +28,7 @@ export interface HostOptions {
  * @throws {UsageError | HostError} If it cannot listen.
  */
 export async function hostServer(server: Server, options: HostOptions): Promise<void> {
-  const { hasStdio, socket, drainMs, log, stop, stopNow } = options;
+  const { hasStdio, socket, door, drainMs, log, stop, stopNow } = options;
   using listener = socket === null ? null : UnixListener.open(socket, server.node.host.uid);
   const front = new Front(server, drainMs, {
     onBug: (error) => log("bug", { error: describe(error) }),
@@ -40,8 +43,9 @@ export async function hostServer(server: Server, options: HostOptions): Promise<
   server.drain();
   listener?.[Symbol.dispose]();
   log("draining", server.counts);
-  const drained = front.drain();
+  const drained = Promise.all([front.drain(), door?.drain()]);
   await Promise.race([drained, aborted(stopNow), aborted(AbortSignal.timeout(drainMs))]);
+  door?.[Symbol.dispose]();
   await server[Symbol.asyncDispose]();
   await drained; // what still ran has been told that its sandbox ended
   log("ended");

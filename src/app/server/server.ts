@@ -218,6 +218,20 @@ export class Server implements AsyncDisposable {
     });
   }
 
+  /**
+   * Gives the sandbox of a key, once it is made; one that is ending is waited for, and is none.
+   *
+   * @throws {MinisandboxError} If it cannot be made.
+   */
+  async findKey(key: string): Promise<LiveSandbox | null> {
+    for (;;) {
+      const sandbox = await this.#byKey.get(key);
+      if (sandbox === undefined) return null;
+      if (sandbox.reason === null) return sandbox;
+      await sandbox.ended;
+    }
+  }
+
   /** Finds a sandbox whether or not it lives; null if it does not. */
   peek(id: string): LiveSandbox | null {
     return this.#live.get(id) ?? null;

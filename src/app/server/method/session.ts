@@ -2,10 +2,10 @@
 import * as z from "zod/mini";
 import { NotFoundError, UsageError } from "../../../errors.ts";
 import type { Exchange, Pattern, RunResult, Shell } from "../../../session/mod.ts";
-import { openSession } from "../../session.ts";
 import { toCollected } from "../collector.ts";
 import type { LiveSandbox } from "../live_sandbox.ts";
 import { method, type Site } from "../method.ts";
+import { openNamedSession } from "../open_session.ts";
 import { programOf } from "../program_wish.ts";
 import {
   base64Wish,
@@ -89,33 +89,16 @@ const create = method({
   },
   run: async ({ sandbox: id, session: name = DEFAULT_NAME, ...wish }, site) => {
     const sandbox = site.server.find(id);
-    if (sandbox.sessions.get(name)?.isOpen === true || sandbox.opening.has(name)) {
-      throw new UsageError(`Cannot open session "${name}": the sandbox has one of this name`, {
-        remedy: "Close it, or give another name.",
-      });
-    }
-    sandbox.opening.add(name);
-    try {
-      return await sandbox.use(async () => {
-        const { cwd, env, user, startupSources, startupTimeoutMs, timeoutMs } = wish;
-        const program = programOf(sandbox, { command: ["bash"], cwd, env, user }, site.server.node);
-        const session = await openSession(sandbox.parts.sandbox, program, {
-          commandTimeoutMs: timeoutMs ?? sandbox.parts.spec.timeoutMs,
-          ...(startupSources === undefined ? {} : { startupSource: startupSources }),
-          ...(wish.terminal === undefined ? {} : { size: wish.terminal }),
-          ...(startupTimeoutMs === undefined || startupTimeoutMs === null
-            ? {}
-            : { startupTimeoutMs }),
-        });
-        sandbox.sessions.set(name, session);
-        if (sandbox.reason !== null) await session.close();
-        sandbox.mustLive();
-        const startup = session.startup;
-        return { session: name, startup: startup === null ? null : toResult(startup, false) };
-      });
-    } finally {
-      sandbox.opening.delete(name);
-    }
+    const { cwd, env, user, startupSources, startupTimeoutMs, timeoutMs } = wish;
+    const program = programOf(sandbox, { command: ["bash"], cwd, env, user }, site.server.node);
+    const { startup } = await openNamedSession(sandbox, name, {
+      program,
+      ...(timeoutMs === undefined ? {} : { commandTimeoutMs: timeoutMs }),
+      ...(startupSources === undefined ? {} : { startupSource: startupSources }),
+      ...(wish.terminal === undefined ? {} : { size: wish.terminal }),
+      ...(startupTimeoutMs === undefined || startupTimeoutMs === null ? {} : { startupTimeoutMs }),
+    });
+    return { session: name, startup: startup === null ? null : toResult(startup, false) };
   },
 });
 

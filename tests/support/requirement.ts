@@ -19,6 +19,7 @@ const PROBES = {
   python3: () => isInstalled("python3"),
   // A Python can lack pip and venv: Debian packs them apart.
   venv: () => succeeds("python3", "-c", "import ensurepip, venv"),
+  less: () => isInstalled("less"),
   script: () => isInstalled("script"),
   unshare: () => isInstalled("unshare"),
   debian: () => isInstalled("dpkg-deb") && isInstalled("apt-get"),

@@ -23,6 +23,8 @@ export function decodePython(bytes: Bytes, encoding = "utf-8", errors = "strict"
   if (/^(latin-?1|l1|iso-?8859-1|8859|cp819)$/.test(label)) return toCharacters(bytes);
   if (/^(us-)?ascii$/.test(label)) return decodeAscii(bytes, errors);
   const isUtf8 = /^(utf-?8|u8|utf|cp65001)$/.test(label);
+  const utf16 = /^(?:utf-?16|u16)(-?[lb]e)?$/.exec(label);
+  if (utf16 !== null) return decodeUtf16(bytes, utf16[1]?.at(-2), errors);
   if (label === "utf-8-sig") return decodePython(withoutMark(bytes), "utf-8", errors);
   const strict = decoderOf(isUtf8 ? "utf-8" : label, encoding, true);
   try {
@@ -58,6 +60,20 @@ function decodeAscii(bytes: Bytes, errors: string): string {
   return Array.from(bytes, (byte) => byte < 0x80 ? String.fromCharCode(byte) : handle(byte)).join(
     "",
   );
+}
+
+/** Without an order of bytes its mark tells of it, and is no text; without that it is little-endian. */
+function decodeUtf16(bytes: Bytes, order: string | undefined, errors: string): string {
+  const isMarked = (bytes[0] === 0xff && bytes[1] === 0xfe) ||
+    (bytes[0] === 0xfe && bytes[1] === 0xff);
+  const isBig = order === "b" || (order === undefined && isMarked && bytes[0] === 0xfe);
+  const text = order === undefined && isMarked ? bytes.subarray(2) : bytes;
+  if (errors !== "strict" && errors !== "replace") throw noHandler(errors);
+  try {
+    return decoderOf(isBig ? "utf-16be" : "utf-16le", "utf-16", errors === "strict").decode(text);
+  } catch (error) {
+    throw error instanceof TypeError ? noText("utf-16") : error;
+  }
 }
 
 function decodeUtf8(bytes: Bytes, handle: (byte: number) => string): string {

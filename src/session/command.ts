@@ -158,7 +158,6 @@ export class Command {
       output,
       hasLostVariables: flags.includes(REPORT_FLAG.executed),
       wasSignaled: this.wasSignaled,
-      wasSignaled: isStopped || this.#wasInterrupted,
       wasKilled: this.#wasKilled,
       isShellLost: false,
       ended: null,

@@ -45,8 +45,8 @@ Options:
 
 Methods: see docs/protocol.md. Look into a server with minisandbox ps, exec, shell and close.
 
-A SWE-ReX client names its sandbox by the path, as in RemoteRuntime(host="http://127.0.0.1:8000/PREFIX",
-auth_token=KEY). PREFIX is one of
+A SWE-ReX client names its sandbox by the path, as in
+RemoteRuntime(host="http://127.0.0.1:8000/PREFIX", port=None, auth_token=KEY). PREFIX is one of
   e/ENVIRONMENT/KEY   of an imported environment, made on first use; close() ends it
   k/KEY               made by sandbox.create with this key
   SANDBOX_ID          made by sandbox.create; for both close() ends only the client's sessions

@@ -1,5 +1,5 @@
 /** Tests of `serve --swerex`: its keys, its paths, and what is asked outside of sessions. */
-import { assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { minisandbox, refusal, sharedStore, start } from "../support/minisandbox.ts";
 import { requires } from "../support/requirement.ts";
 import { KEY, SwerexServer } from "../support/swerex_client.ts";
@@ -301,6 +301,34 @@ z.close()`);
     const found = await server.ok(`/${id}/execute`, { command: ["find", "/tmp", "-name", "evil"] });
     assertEquals(found.stdout, "");
   },
+});
+
+Deno.test("what is written is the sandbox user's, and what is there keeps its owner", async () => {
+  await using server = new SwerexServer();
+  const id = await server.rpc.create({ user: 1000, workdir: "/tmp" });
+  await server.ok(`/${id}/write_file`, { path: "new", content: "" });
+  await server.upload(`/${id}`, { bytes: new Uint8Array(3), target: "/tmp/sent" });
+  const append = "for it in new sent; do echo x >> $it && stat -c '%u %s' $it; done";
+  const { stdout } = await server.ok(`/${id}/execute`, { command: append, shell: true });
+  assertEquals(stdout, "1000 2\n1000 5\n");
+});
+
+Deno.test("a client that goes in the midst of an upload leaves nothing, and is no bug", async () => {
+  await using server = new SwerexServer();
+  const id = await server.rpc.create();
+  const gone = new AbortController();
+  const body = new ReadableStream<Uint8Array>({
+    pull: (stream) => stream.enqueue(new Uint8Array(64 * 1024)),
+  });
+  const head = { "content-type": "multipart/form-data; boundary=x" };
+  const init = { method: "POST", body, headers: head, signal: gone.signal };
+  const sent = server.fetch(`/${id}/upload`, init);
+  await server.fetch(`/${id}/is_alive`);
+  gone.abort();
+  await assertRejects(() => sent);
+  assertEquals((await server.ok(`/${id}/execute`, { command: ["true"] })).exit_code, 0);
+  await server.rpc.end();
+  assertEquals(server.rpc.log.filter((line) => line.includes(" bug ")), []);
 });
 
 Deno.test("an upload of any bytes arrives whole", async () => {

@@ -5,7 +5,7 @@ import { describeIssue } from "../../json_issue.ts";
 import { serveHttp } from "../address.ts";
 import type { LiveSandbox } from "../live_sandbox.ts";
 import type { Server } from "../server.ts";
-import { readBody, TooLongError } from "./body.ts";
+import { LostError, readBody, TooLongError } from "./body.ts";
 import { ENDPOINTS } from "./endpoint.ts";
 import { type Answer, refuse, succeed, toAnswer, toRefusal } from "./failure.ts";
 import { keyCheck } from "./key.ts";
@@ -81,6 +81,7 @@ class SwerexDoor {
       return await this.#route(request);
     } catch (error) {
       if (error instanceof TooLongError) return toResponse(refuse(413, error.message));
+      if (error instanceof LostError) return toResponse(refuse(400, error.message));
       throw error;
     }
   }
@@ -103,7 +104,7 @@ class SwerexDoor {
     if (endpoint === "upload") {
       return await this.#withSandbox(
         prefix,
-        (sandbox) => takeUpload(sandbox, request, this.#server),
+        (sandbox) => sandbox.use(() => takeUpload(sandbox, request, this.#server)).catch(toAnswer),
       );
     }
     const { schema, run } = ENDPOINTS[endpoint]!;

@@ -1,6 +1,7 @@
 /** `upload`: a form whose file goes by way of the store, for where it shall be stands after it. */
 import type { LiveSandbox } from "../live_sandbox.ts";
 import type { Server } from "../server.ts";
+import { bodyOf } from "./body.ts";
 import { type Answer, refuse, succeed, toAnswer } from "./failure.ts";
 import { upload } from "./file.ts";
 import { FormError, type FormPart, readForm } from "./multipart.ts";
@@ -18,8 +19,8 @@ export async function takeUpload(
   const file = `${scratch.dir}/upload`;
   const fields = new Map<string, string>();
   try {
-    const body = request.body ?? ReadableStream.from<Uint8Array>([]);
-    for await (const part of readForm(body, request.headers.get("content-type"))) {
+    const type = request.headers.get("content-type");
+    for await (const part of readForm(bodyOf(request), type)) {
       if (part.name === "file") await save(part, file);
       fields.set(part.name, part.name === "file" ? file : await readField(part));
     }

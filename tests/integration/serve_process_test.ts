@@ -138,6 +138,8 @@ Deno.test("bytes that are no UTF-8 are mended in text and exact in base64", asyn
   const ran = await server.run(sandbox, "printf '\\xff\\xfea\\0'", { base64: true });
   assertEquals([ran.stdout.text, ran.stdout.lossy], ["\ufffd\ufffda\0", true]);
   assertEquals(ran.stdout.base64, new Uint8Array([0xff, 0xfe, 0x61, 0]).toBase64());
+  const lossy = await server.run(sandbox, "printf '\\xff'; echo a >&2", { base64: "ifLossy" });
+  assertEquals([lossy.stdout.base64, lossy.stderr.base64], ["/w==", undefined]);
 });
 
 Deno.test("process.start streams each stream with offsets, and its stdin is written to", async () => {

@@ -1,5 +1,5 @@
 /** What a program has printed: its head, its tail, and how much it was, in bounded memory. */
-import { incompleteHead, incompleteTail, type Text, toText } from "./text.ts";
+import { type Base64Wish, incompleteHead, incompleteTail, type Text, toText } from "./text.ts";
 
 /** How much is kept, in bytes. */
 export interface Keep {
@@ -43,7 +43,7 @@ export class Collector {
   }
 
   /** Gives what was kept. */
-  collect(withBase64: boolean): Collected {
+  collect(withBase64: Base64Wish): Collected {
     const head = this.#head.subarray(0, this.#headLength);
     return toCollected({ head, tail: this.#readTail(), totalBytes: this.totalBytes }, withBase64);
   }
@@ -92,7 +92,7 @@ export function toCollected(
     readonly tail: Uint8Array;
     readonly totalBytes: number;
   },
-  withBase64: boolean,
+  withBase64: Base64Wish,
 ): Collected {
   if (head.length + tail.length === totalBytes) {
     const all = new Uint8Array(totalBytes);

@@ -34,10 +34,13 @@ export const collected = z.extend(text, {
   tail: z.optional(field("the last bytes, where some were omitted", z.extend(text, {}))),
 });
 
+/** Both ends of two streams, every byte escaped and again in base64, make a string that can be. */
+const keptBytes = byteCount.check(z.maximum(16 * 2 ** 20));
+
 /** How much of an output is kept. */
 export const keep = z.strictObject({
-  headBytes: z.optional(byteCount.check(z.maximum(64 * 2 ** 20))),
-  tailBytes: z.optional(byteCount.check(z.maximum(64 * 2 ** 20))),
+  headBytes: z.optional(keptBytes),
+  tailBytes: z.optional(keptBytes),
 });
 
 /** How much of an output is kept if nothing is said. */
@@ -91,8 +94,8 @@ export const sessionOutcome = z.strictObject({
 
 /** Whether bytes are given twice. */
 export const base64Wish = field(
-  "whether to give bytes as base64 too [false]",
-  z.optional(z.boolean()),
+  'whether to give bytes as base64 too, or "ifLossy" where text is not the bytes [false]',
+  z.optional(z.union([z.boolean(), z.literal("ifLossy")])),
 );
 
 /** A name to its value. */

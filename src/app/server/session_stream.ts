@@ -1,6 +1,6 @@
 /** The output of a session's command, sent as it comes, as far as its reader keeps up. */
 import type { Caller } from "./call.ts";
-import { toText } from "./text.ts";
+import { type Base64Wish, toText } from "./text.ts";
 
 /** So much may be on its way; what comes then is not sent. */
 const MOST_BYTES = 4 << 20;
@@ -9,7 +9,7 @@ const MOST_BYTES = 4 << 20;
 export function sessionStream(
   caller: Caller,
   where: Readonly<Record<string, string | number>>,
-  withBase64: boolean,
+  withBase64: Base64Wish,
 ): (bytes: Uint8Array<ArrayBuffer>, offset: number) => void {
   let underWay = 0;
   return (bytes, offset) => {

@@ -7,6 +7,7 @@ import {
   type ProcessOptions,
   type StreamName,
 } from "./live_process.ts";
+import type { Base64Wish } from "./text.ts";
 
 /** Gets what is streamed: bytes from an offset in the stream on. */
 export type Stream = (
@@ -62,13 +63,13 @@ export class StartedProcess {
   }
 
   /** Waits for its end. @throws {GoneError} If the sandbox ended first. */
-  async wait(withBase64: boolean): Promise<ProcessResult> {
+  async wait(withBase64: Base64Wish): Promise<ProcessResult> {
     const end = await this.live.ended;
     return { ...end, ...this.collect(withBase64) };
   }
 
   /** Gives what it has printed so far. */
-  collect(withBase64: boolean): Pick<ProcessResult, "stdout" | "stderr"> {
+  collect(withBase64: Base64Wish): Pick<ProcessResult, "stdout" | "stderr"> {
     const { stdout, stderr } = this.#collectors;
     return { stdout: stdout.collect(withBase64), stderr: stderr.collect(withBase64) };
   }

@@ -4,6 +4,9 @@ import { UsageError } from "../../errors.ts";
 /** Bytes that a caller sends. */
 export type BytesWish = string | { readonly base64: string };
 
+/** Whether a caller wants base64 beside text: always, never, or where text is not the bytes. */
+export type Base64Wish = boolean | "ifLossy";
+
 /** Bytes that a caller gets. */
 export interface Text {
   /** The bytes as UTF-8; each that is none is U+FFFD. */
@@ -19,12 +22,12 @@ const mending = new TextDecoder("utf-8", { ignoreBOM: true });
 const encoder = new TextEncoder();
 
 /** Gives bytes as text. */
-export function toText(bytes: Uint8Array, withBase64: boolean): Text {
-  const raw = withBase64 ? { base64: bytes.toBase64() } : {};
+export function toText(bytes: Uint8Array, withBase64: Base64Wish): Text {
+  const raw = (isWanted: boolean) => isWanted ? { base64: bytes.toBase64() } : {};
   try {
-    return { text: strict.decode(bytes), lossy: false, ...raw };
+    return { text: strict.decode(bytes), lossy: false, ...raw(withBase64 === true) };
   } catch {
-    return { text: mending.decode(bytes), lossy: true, ...raw };
+    return { text: mending.decode(bytes), lossy: true, ...raw(withBase64 !== false) };
   }
 }
 

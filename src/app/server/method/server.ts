@@ -1,6 +1,7 @@
 /** Methods on the server itself. */
 import * as z from "zod/mini";
 import { UsageError } from "../../../errors.ts";
+import { DEFAULT_LIMITS } from "../../../rpc/mod.ts";
 import { VERSION } from "../../../version.ts";
 import { method } from "../method.ts";
 
@@ -22,6 +23,7 @@ const initialize = method({
     identity: z.enum(["root", "subordinate", "single", "none"]),
     limits: z.strictObject({
       maxSandboxes: z.int(),
+      maxMessageBytes: z.int(),
       ttlMs: z.nullable(z.number()),
       idleMs: z.nullable(z.number()),
     }),
@@ -32,7 +34,7 @@ const initialize = method({
       protocol: 1,
       server: { name: "minisandbox", version: "0.1.0", pid: 4242 },
       identity: "subordinate",
-      limits: { maxSandboxes: 1024, ttlMs: null, idleMs: null },
+      limits: { maxSandboxes: 1024, maxMessageBytes: 67108864, ttlMs: null, idleMs: null },
     },
   },
   run: ({ protocol = PROTOCOL }, { server }) => {
@@ -44,7 +46,7 @@ const initialize = method({
       protocol: PROTOCOL,
       server: { name: "minisandbox", version: VERSION, pid: Deno.pid },
       identity: server.node.host.identity.kind,
-      limits: { maxSandboxes, ttlMs, idleMs },
+      limits: { maxSandboxes, maxMessageBytes: DEFAULT_LIMITS.maxMessageBytes, ttlMs, idleMs },
     };
   },
 });

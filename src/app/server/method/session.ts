@@ -24,7 +24,7 @@ import {
 } from "../schema.ts";
 import { sessionStream } from "../session_stream.ts";
 import { toSessionOutcome } from "../session_outcome.ts";
-import { toBytes, toText } from "../text.ts";
+import { type Base64Wish, toBytes, toText } from "../text.ts";
 
 const where = {
   sandbox: sandboxId,
@@ -313,7 +313,7 @@ function toPatterns(wishes: readonly z.infer<typeof pattern>[] = []): Pattern[] 
   });
 }
 
-function toResult(ran: RunResult, base64: boolean): z.infer<typeof result> {
+function toResult(ran: RunResult, base64: Base64Wish): z.infer<typeof result> {
   return {
     outcome: toSessionOutcome(ran.outcome),
     output: toCollected(ran.output, base64),
@@ -325,7 +325,7 @@ function toResult(ran: RunResult, base64: boolean): z.infer<typeof result> {
 
 function toExchange(
   { output, match, isTimedOut, result }: Exchange,
-  base64: boolean,
+  base64: Base64Wish,
 ): z.infer<typeof exchange> {
   return {
     output: toText(output, base64),

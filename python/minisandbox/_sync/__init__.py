@@ -1,0 +1,1 @@
+"""The client for threads, made of `_async` by `make_sync.py`."""

@@ -12,7 +12,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parent / "minisandbox"
 
 #: `waiting.py` is what differs, and written by hand.
-NAMES = ("process.py", "sandbox.py", "server.py", "store.py")
+NAMES = ("process.py", "sandbox.py", "server.py", "session.py", "store.py")
 
 RULES = (
     (r"\basync (def|with|for)\b", r"\1"),

@@ -15,10 +15,12 @@ from __future__ import annotations
 from ._async.process import AsyncProcess
 from ._async.sandbox import AsyncSandbox
 from ._async.server import AsyncServer
+from ._async.session import AsyncSession
 from ._async.store import AsyncEnvironments, AsyncLayers
 from ._sync.process import Process
 from ._sync.sandbox import Sandbox
 from ._sync.server import Server
+from ._sync.session import Session
 from ._sync.store import Environments, Layers
 from ._version import PROTOCOL, __version__
 from .errors import (
@@ -42,8 +44,10 @@ from .spec import Bind, DiskUpper, Hardening, Keep, Layer, Limits, Terminal, Tmp
 from .values import (
     Chunk,
     EnvironmentInfo,
+    Exchange,
     LayerInfo,
     LayerRef,
+    Match,
     Metrics,
     Outcome,
     Output,
@@ -53,6 +57,9 @@ from .values import (
     Result,
     SandboxInfo,
     ServerInfo,
+    SessionInfo,
+    SessionOutcome,
+    SessionResult,
     Text,
 )
 
@@ -64,6 +71,7 @@ __all__ = [
     "AsyncProcess",
     "AsyncSandbox",
     "AsyncServer",
+    "AsyncSession",
     "Bind",
     "BusyError",
     "CancelledError",
@@ -72,6 +80,7 @@ __all__ = [
     "DiskUpper",
     "EnvironmentInfo",
     "Environments",
+    "Exchange",
     "GoneError",
     "Hardening",
     "HostError",
@@ -82,6 +91,7 @@ __all__ = [
     "LayerRef",
     "Layers",
     "Limits",
+    "Match",
     "MethodError",
     "Metrics",
     "MinisandboxError",
@@ -99,6 +109,10 @@ __all__ = [
     "Server",
     "ServerGoneError",
     "ServerInfo",
+    "Session",
+    "SessionInfo",
+    "SessionOutcome",
+    "SessionResult",
     "SetupError",
     "Terminal",
     "Text",

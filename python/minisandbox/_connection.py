@@ -394,7 +394,7 @@ class Connection:
             self._early.clear()
 
     def _notified(self, method: str, params: Json) -> None:
-        key = params.get("process", params.get("session", params.get("token")))
+        key = params.get("process", params.get("token"))
         feed = self._feeds.get((method, key))
         if feed is not None:
             feed.put(params)

@@ -6,7 +6,7 @@ import contextlib
 import math
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, Callable, TypeVar
+from typing import Any, Callable, NamedTuple, TypeVar
 
 from ._connection import Connection
 from ._wire import Json
@@ -28,6 +28,7 @@ from .spec import (
     payload,
     program,
 )
+from .values import Chunk, Progress, record
 
 T = TypeVar("T")
 
@@ -141,6 +142,38 @@ def total(reply: float | None, lasts: float | None) -> float | None:
     return reply + lasts
 
 
+class Listen(NamedTuple):
+    """Who hears notifications of a call, in its caller's own thread or task.
+
+    Attributes:
+        method: Which.
+        token: The param that asks for them.
+        hear: Gets the params of each.
+    """
+
+    method: str
+    token: str
+    hear: Callable[[Any], None]
+
+
+def progress(hear: Callable[[Progress], None]) -> Listen:
+    """Hears how far a call is."""
+
+    def take(wire: Any) -> None:
+        hear(understand("$/progress", wire, lambda it: record(Progress, it["value"])))
+
+    return Listen("$/progress", "progressToken", take)
+
+
+def printed(hear: Callable[[Chunk], None]) -> Listen:
+    """Hears what a command of a session prints."""
+
+    def take(wire: Any) -> None:
+        hear(understand("session.output", wire, Chunk.of))
+
+    return Listen("session.output", "streamToken", take)
+
+
 def close_stranded(connection: Connection) -> Callable[[Any], None]:
     """Ends a sandbox that was made for a caller who has gone; one with a key is found again."""
 
@@ -148,6 +181,17 @@ def close_stranded(connection: Connection) -> Callable[[Any], None]:
         if wire.get("isNew"):
             with contextlib.suppress(MinisandboxError):
                 connection.call("sandbox.close", {"sandbox": wire["sandbox"]})
+
+    return close
+
+
+def close_stranded_session(connection: Connection, sandbox: str) -> Callable[[Any], None]:
+    """Ends a session that was opened for a caller who has gone."""
+
+    def close(wire: Any) -> None:
+        with contextlib.suppress(MinisandboxError):
+            params = {"sandbox": sandbox, "session": wire["session"]}
+            connection.call("session.close", params)
 
     return close
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import math
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Union
@@ -140,6 +141,28 @@ class Keep:
     def to_wire(self) -> Json:
         """Says it to the server."""
         return given(headBytes=self.head_bytes, tailBytes=self.tail_bytes)
+
+
+def patterns(expect: Iterable[str | re.Pattern[str]]) -> list[str | Json]:
+    """Says what is waited for: text, or expressions, which the server reads as JavaScript's.
+
+    Raises:
+        UsageError: If an expression has a flag that those have not.
+    """
+    return [it if isinstance(it, str) else _expression(it) for it in expect]
+
+
+def _expression(pattern: re.Pattern[str]) -> Json:
+    flags = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s"}
+    rest = pattern.flags & ~re.UNICODE
+    said = ""
+    for flag, letter in flags.items():
+        if rest & flag:
+            said += letter
+            rest &= ~flag
+    if rest:
+        raise UsageError(f"Cannot expect {pattern.pattern!r}: it has flags beside I, M and S")
+    return {"regex": pattern.pattern, "flags": f"{said}u"}
 
 
 def given(**values: Any) -> Json:

@@ -152,11 +152,7 @@ class Result:
         """
         if self.is_success:
             return self
-        said = str(self.stderr).strip() or str(self.stdout).strip()
-        lines = "".join(f"\n  {line}" for line in said.splitlines()[-5:])
-        error = OutcomeError(f"Cannot go on: the program ended by {self.outcome}{lines}")
-        error.data = {"outcome": self.outcome}
-        raise error
+        raise outcome_error(self.outcome, str(self.stderr).strip() or str(self.stdout))
 
     @classmethod
     def of(cls, wire: Mapping[str, Any], ended: Mapping[str, Any]) -> Result:
@@ -169,6 +165,136 @@ class Result:
             ended["cpuMs"],
             ended.get("peakMemoryBytes"),
         )
+
+
+@dataclass(frozen=True)
+class SessionOutcome:
+    """How a command of a session ended.
+
+    Attributes:
+        kind: ``exited``, ``signaled``, ``timedOut``, ``noOutput``, ``outputLimit``,
+            ``interrupted`` or ``syntaxError``.
+        code: What it exited with, or None.
+        signal: The signal that ended it, or None.
+        message: Of a syntax error, in bash's words; or None.
+    """
+
+    kind: str
+    code: int | None
+    signal: str | None
+    message: str | None
+
+    @property
+    def is_success(self) -> bool:
+        """Whether it exited with 0."""
+        return self.kind == "exited" and self.code == 0
+
+    def __str__(self) -> str:
+        how = {
+            "exited": f" {self.code}",
+            "signaled": f" {self.signal}",
+            "syntaxError": f": {self.message}",
+        }
+        return f"{self.kind}{how.get(self.kind, '')}"
+
+
+@dataclass(frozen=True)
+class SessionResult:
+    """What a command of a session came to.
+
+    Attributes:
+        outcome: How it ended.
+        output: What it printed.
+        background: What was printed since the command before, by what runs in the background.
+        restarted: Whether the shell is a new one, with the directory and exports of the old alone.
+        ended: Whether the shell has ended with it: the session is gone.
+    """
+
+    outcome: SessionOutcome
+    output: Output
+    background: Output
+    restarted: bool
+    ended: bool
+
+    @property
+    def is_success(self) -> bool:
+        """Whether it exited with 0."""
+        return self.outcome.is_success
+
+    @property
+    def exit_code(self) -> int | None:
+        """What it exited with, or None if it ended otherwise."""
+        return self.outcome.code
+
+    def check(self) -> SessionResult:
+        """Gives itself if the command exited with 0.
+
+        Raises:
+            OutcomeError: If it did not.
+        """
+        if not self.is_success:
+            raise outcome_error(self.outcome, str(self.output))
+        return self
+
+    @classmethod
+    def of(cls, wire: Mapping[str, Any]) -> SessionResult:
+        """Reads it."""
+        return cls(
+            record(SessionOutcome, wire["outcome"]),
+            Output.of(wire["output"]),
+            Output.of(wire["background"]),
+            wire["restarted"],
+            wire["ended"],
+        )
+
+    @classmethod
+    def perhaps(cls, wire: Mapping[str, Any] | None) -> SessionResult | None:
+        """Reads it if it is there."""
+        return None if wire is None else cls.of(wire)
+
+
+@dataclass(frozen=True)
+class Match:
+    """What was expected and has come: which of the patterns, and the text."""
+
+    index: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """What an interactive program has said.
+
+    Attributes:
+        output: What it printed up to the match, or all of it.
+        match: What was expected, or None if it has not come.
+        timed_out: Whether it was waited for too long.
+        result: What the program came to if it has ended, or None.
+    """
+
+    output: Text
+    match: Match | None
+    timed_out: bool
+    result: SessionResult | None
+
+    @classmethod
+    def of(cls, wire: Mapping[str, Any]) -> Exchange:
+        """Reads it."""
+        match = wire["match"]
+        return cls(
+            Text.of(wire["output"]),
+            None if match is None else record(Match, match),
+            wire["timedOut"],
+            SessionResult.perhaps(wire["result"]),
+        )
+
+
+@dataclass(frozen=True)
+class SessionInfo:
+    """A session of a sandbox, and whether its shell lives."""
+
+    session: str
+    open: bool
 
 
 @dataclass(frozen=True)
@@ -195,7 +321,13 @@ class Chunk(Text):
     @classmethod
     def of(cls, wire: Mapping[str, Any]) -> Chunk:
         """Reads it."""
-        return cls(wire["text"], wire["lossy"], wire.get("base64"), wire["stream"], wire["offset"])
+        return cls(
+            wire["text"],
+            wire["lossy"],
+            wire.get("base64"),
+            wire.get("stream", "stdout"),
+            wire["offset"],
+        )
 
 
 @dataclass(frozen=True)
@@ -377,6 +509,14 @@ class Metrics(TypedDict):
     budget: BudgetMetrics
     process: ProcessMetrics
     pressure: dict[str, float | None]
+
+
+def outcome_error(outcome: Outcome | SessionOutcome, said: str) -> OutcomeError:
+    """Makes the error of a program that was to succeed, with its last words."""
+    lines = "".join(f"\n  {line}" for line in said.strip().splitlines()[-5:])
+    error = OutcomeError(f"Cannot go on: the program ended by {outcome}{lines}")
+    error.data = {"outcome": outcome}
+    return error
 
 
 def record(cls: type[T], wire: Mapping[str, Any]) -> T:

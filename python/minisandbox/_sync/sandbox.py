@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from .._output import OutputStream
-from .._params import CREDIT_BYTES, end_stranded, start_params
+from .._params import CREDIT_BYTES, Listen, close_stranded_session, end_stranded, start_params
 from ..errors import GoneError
-from ..spec import Command, Keep, Path, Terminal
-from ..values import ProcessInfo, Result, SandboxInfo, record
+from ..spec import Command, Keep, Path, Terminal, given, milliseconds
+from ..values import ProcessInfo, Result, SandboxInfo, SessionInfo, SessionResult, record, records
 from .process import Process
+from .session import Session
 
 if TYPE_CHECKING:
     from .server import Server
@@ -125,6 +127,7 @@ class Sandbox:
         *,
         stream: bool = False,
         stdin_open: bool = False,
+        attached: bool = False,
         timeout: float | None = None,
         stdin: str | bytes | None = None,
         cwd: Path | None = None,
@@ -144,6 +147,7 @@ class Sandbox:
             command: As for `run`, like all that is not said here.
             stream: Whether its output can be read as it comes.
             stdin_open: Whether its stdin stays open after `stdin`.
+            attached: Whether it ends with this connection, where the sandbox does not.
             timeout: As for `run`.
             stdin: As for `run`.
             cwd: As for `run`.
@@ -178,7 +182,7 @@ class Sandbox:
             keep=keep,
             max_output_bytes=max_output_bytes,
         )
-        params["stdinOpen"] = stdin_open
+        params.update(stdinOpen=stdin_open, attached=attached)
         connection = self.server._connection
         output = None
         if stream:
@@ -198,6 +202,65 @@ class Sandbox:
             "process.list",
             {"sandbox": self.id},
             lambda wire: [ProcessInfo.of(it) for it in wire["processes"]],
+        )
+
+    def session(
+        self,
+        name: str = "default",
+        *,
+        startup_sources: Iterable[str] | None = None,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        user: str | int | None = None,
+        terminal: Terminal | None = None,
+        startup_timeout: float | None = None,
+        timeout: float | None = None,
+    ) -> Session:
+        """Opens a session: a bash that keeps directory, variables and jobs from call to call.
+
+        Args:
+            name: Its name, of which the sandbox has one session.
+            startup_sources: Files that it reads first.
+            cwd: Where it begins.
+            env: Variables beside the sandbox's.
+            user: Who it runs as, by name or number.
+            terminal: The size of its terminal.
+            startup_timeout: The most seconds until it is ready.
+            timeout: The most seconds of each command that has none of its own.
+
+        Raises:
+            UsageError: If there is one of this name.
+            GoneError: If the sandbox has ended.
+        """
+        params = {
+            "sandbox": self.id,
+            "session": name,
+            **given(
+                startupSources=None if startup_sources is None else list(startup_sources),
+                cwd=None if cwd is None else os.fspath(cwd),
+                env=None if env is None else dict(env),
+                user=user,
+                terminal=None if terminal is None else terminal.to_wire(),
+            ),
+            **milliseconds(startup_timeout, "startupTimeoutMs"),
+            **milliseconds(timeout, "timeoutMs"),
+        }
+        return self._call(
+            "session.create",
+            params,
+            lambda wire: Session(
+                self, wire["session"], SessionResult.perhaps(wire["startup"])
+            ),
+            lasts=startup_timeout,
+            stranded=close_stranded_session(self.server._connection, self.id),
+        )
+
+    def sessions(self) -> list[SessionInfo]:
+        """Lists its sessions."""
+        return self._call(
+            "session.list",
+            {"sandbox": self.id},
+            lambda wire: records(SessionInfo, wire["sessions"]),
         )
 
     def info(self) -> SandboxInfo:
@@ -228,7 +291,8 @@ class Sandbox:
         lasts: float | None = 0.0,
         stranded: Callable[[Any], None] | None = None,
         prepare: Callable[[Any], None] | None = None,
+        listen: Listen | None = None,
     ) -> T:
         return self.server._call(
-            method, params, read, lasts=lasts, stranded=stranded, prepare=prepare
+            method, params, read, lasts=lasts, stranded=stranded, prepare=prepare, listen=listen
         )

@@ -14,12 +14,12 @@ from typing import Any, Callable, TypeVar
 from .. import _link
 from .._connection import Connection
 from .._feed import Feed
-from .._params import close_stranded, create_params, total, understand
+from .._params import Listen, close_stranded, create_params, progress, total, understand
 from .._program import find_program
 from .._version import PROTOCOL, __version__
 from .._wire import Json
 from ..spec import Bind, DiskUpper, Hardening, Layer, Limits, Path, TmpfsUpper
-from ..values import Metrics, Progress, SandboxInfo, ServerInfo, record, records
+from ..values import Metrics, Progress, SandboxInfo, ServerInfo, records
 from .sandbox import Sandbox
 from .store import Environments, Layers
 from .waiting import wait
@@ -219,7 +219,7 @@ class Server:
             ),
             lasts=start_timeout,
             stranded=close_stranded(self._connection),
-            on_progress=on_progress,
+            listen=None if on_progress is None else progress(on_progress),
         )
 
     def attach(self, sandbox: str) -> Sandbox:
@@ -286,7 +286,7 @@ class Server:
         lasts: float | None = 0.0,
         stranded: Callable[[Any], None] | None = None,
         prepare: Callable[[Any], None] | None = None,
-        on_progress: Callable[[Progress], None] | None = None,
+        listen: Listen | None = None,
     ) -> T:
         """Makes a call and waits for its answer, `lasts` seconds of which are its own."""
         self._greet()
@@ -295,11 +295,11 @@ class Server:
             wait(full)
         feed: Feed[Json] = Feed()
         token = next(_tokens)
-        if on_progress is not None:
-            connection.subscribe("$/progress", token, feed)
-            params = {**params, "progressToken": token}
+        if listen is not None:
+            connection.subscribe(listen.method, token, feed)
+            params = {**params, listen.token: token}
         answer = connection.call(method, params, stranded=stranded, prepare=prepare)
-        if on_progress is not None:
+        if listen is not None:
             answer.when_done(feed.close)
             try:
                 while not (feed.is_closed and feed.is_empty):
@@ -307,18 +307,14 @@ class Server:
                     if event is None:
                         wait(feed.changed())
                     else:
-                        on_progress(understand("progress", event["value"], _progress))
+                        listen.hear(event)
             except BaseException:
                 answer.give_up()
                 raise
             finally:
-                connection.unsubscribe("$/progress", token)
+                connection.unsubscribe(listen.method, token)
         wire = wait(answer, total(self.reply_timeout, lasts))
         return understand(method, wire, read)
-
-
-def _progress(wire: Mapping[str, Any]) -> Progress:
-    return record(Progress, wire)
 
 
 def _same_metrics(wire: Any) -> Metrics:

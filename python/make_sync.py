@@ -12,7 +12,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parent / "minisandbox"
 
 #: `waiting.py` is what differs, and written by hand.
-NAMES = ("process.py", "sandbox.py", "server.py", "session.py", "store.py")
+NAMES = ("file.py", "process.py", "sandbox.py", "server.py", "session.py", "store.py")
 
 RULES = (
     (r"\basync (def|with|for)\b", r"\1"),
@@ -21,7 +21,7 @@ RULES = (
     (r"\b__aexit__\b", "__exit__"),
     (r"\bAsyncGenerator\[(\w+), None\]", r"Generator[\1, None, None]"),
     (r"\bAsyncGenerator\b", "Generator"),
-    (r"\bAsync(Server|Sandbox|Process|Session|Layers|Environments)\b", r"\1"),
+    (r"\bAsync(Server|Sandbox|Process|Session|Layers|Snapshots|Files|Environments)\b", r"\1"),
     (r"^( *)# sync: ", r"\1"),
 )
 

@@ -16,12 +16,12 @@ from ._async.process import AsyncProcess
 from ._async.sandbox import AsyncSandbox
 from ._async.server import AsyncServer
 from ._async.session import AsyncSession
-from ._async.store import AsyncEnvironments, AsyncLayers
+from ._async.store import AsyncEnvironments, AsyncLayers, AsyncSnapshots
 from ._sync.process import Process
 from ._sync.sandbox import Sandbox
 from ._sync.server import Server
 from ._sync.session import Session
-from ._sync.store import Environments, Layers
+from ._sync.store import Environments, Layers, Snapshots
 from ._version import PROTOCOL, __version__
 from .errors import (
     ArchiveError,
@@ -42,9 +42,14 @@ from .errors import (
 )
 from .spec import Bind, DiskUpper, Hardening, Keep, Layer, Limits, Terminal, TmpfsUpper
 from .values import (
+    Change,
     Chunk,
+    Diff,
+    Download,
     EnvironmentInfo,
     Exchange,
+    FileInfo,
+    FileList,
     LayerInfo,
     LayerRef,
     Match,
@@ -60,7 +65,10 @@ from .values import (
     SessionInfo,
     SessionOutcome,
     SessionResult,
+    Side,
+    SnapshotInfo,
     Text,
+    Upload,
 )
 
 __all__ = [
@@ -72,15 +80,21 @@ __all__ = [
     "AsyncSandbox",
     "AsyncServer",
     "AsyncSession",
+    "AsyncSnapshots",
     "Bind",
     "BusyError",
     "CancelledError",
+    "Change",
     "Chunk",
     "CommandError",
+    "Diff",
     "DiskUpper",
+    "Download",
     "EnvironmentInfo",
     "Environments",
     "Exchange",
+    "FileInfo",
+    "FileList",
     "GoneError",
     "Hardening",
     "HostError",
@@ -114,10 +128,14 @@ __all__ = [
     "SessionOutcome",
     "SessionResult",
     "SetupError",
+    "Side",
+    "SnapshotInfo",
+    "Snapshots",
     "Terminal",
     "Text",
     "TimedOutError",
     "TmpfsUpper",
+    "Upload",
     "UsageError",
     "__version__",
 ]

@@ -185,6 +185,17 @@ def close_stranded(connection: Connection) -> Callable[[Any], None]:
     return close
 
 
+def close_stranded_forks(connection: Connection) -> Callable[[Any], None]:
+    """Ends sandboxes that were made for a caller who has gone."""
+    close = close_stranded(connection)
+
+    def close_all(wire: Any) -> None:
+        for it in wire["sandboxes"]:
+            close({**it, "isNew": True})
+
+    return close_all
+
+
 def close_stranded_session(connection: Connection, sandbox: str) -> Callable[[Any], None]:
     """Ends a session that was opened for a caller who has gone."""
 

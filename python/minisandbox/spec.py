@@ -20,6 +20,13 @@ Command = Union[str, Iterable[Union[str, "os.PathLike[str]"]]]
 Path = Union[str, "os.PathLike[str]"]
 
 
+#: A path in a sandbox.
+InsidePath = Union[str, bytes, "os.PathLike[str]"]
+
+#: Whom a file is given to: a user of the sandbox by name or number, or two numbers.
+Owner = Union[str, int, tuple[int, int]]
+
+
 @dataclass(frozen=True)
 class Layer:
     """An archive, unpacked once a node, at a path of the sandbox.
@@ -37,7 +44,7 @@ class Layer:
 
     def to_wire(self) -> Json:
         """Says it to the server."""
-        archive = None if self.archive is None else _on_host(self.archive)
+        archive = None if self.archive is None else on_host(self.archive)
         return given(path=self.path, archive=archive, sha256=self.sha256)
 
 
@@ -51,7 +58,7 @@ class Bind:
 
     def to_wire(self) -> Json:
         """Says it to the server."""
-        source = _on_host(self.source)
+        source = on_host(self.source)
         return {"source": source, "target": self.target, "writable": self.writable}
 
 
@@ -105,7 +112,7 @@ class DiskUpper:
 
     def to_wire(self) -> Json:
         """Says it to the server."""
-        return {"kind": "disk", "dir": None if self.dir is None else _on_host(self.dir)}
+        return {"kind": "disk", "dir": None if self.dir is None else on_host(self.dir)}
 
 
 @dataclass(frozen=True)
@@ -203,6 +210,21 @@ def payload(data: str | bytes | bytearray | memoryview) -> str | Json:
         return {"base64": base64.b64encode(raw).decode()}
 
 
+def inside(path: str | bytes | os.PathLike[str]) -> str | Json:
+    """Says a path of a sandbox; one that is not absolute begins at the sandbox's directory."""
+    return payload(os.fsencode(path))
+
+
+def owner_of(owner: Owner | None) -> str | int | Json | None:
+    """Says whom a file is given to."""
+    return {"uid": owner[0], "gid": owner[1]} if isinstance(owner, tuple) else owner
+
+
+def on_host(path: Path) -> str:
+    """Makes a path that the server understands, wherever it runs; links stay what they are."""
+    return os.path.abspath(path)  # noqa: PTH100 - resolve() would follow them
+
+
 def program(
     command: Command,
     *,
@@ -226,11 +248,6 @@ def program(
         user=user,
         shell=None if shell is None else list(shell),
     )
-
-
-def _on_host(path: Path) -> str:
-    """Makes a path that the server understands, wherever it runs; links stay what they are."""
-    return os.path.abspath(path)  # noqa: PTH100 - resolve() would follow them
 
 
 def _camel(name: str) -> str:

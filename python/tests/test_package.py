@@ -16,7 +16,7 @@ from minisandbox._wire import GarbageError, Lines, decode, encode
 
 MAKE_SYNC = Path(__file__).parents[1] / "make_sync.py"
 
-PAIRS = ("Server", "Sandbox", "Process", "Session", "Layers", "Environments")
+PAIRS = ("Server", "Sandbox", "Process", "Session", "Layers", "Snapshots", "Environments")
 
 
 def test_the_client_for_threads_is_made_of_the_one_for_tasks() -> None:

@@ -8,10 +8,27 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from .._output import OutputStream
-from .._params import CREDIT_BYTES, Listen, close_stranded_session, end_stranded, start_params
+from .._params import (
+    CREDIT_BYTES,
+    Listen,
+    close_stranded_forks,
+    close_stranded_session,
+    end_stranded,
+    start_params,
+)
 from ..errors import GoneError
 from ..spec import Command, Keep, Path, Terminal, given, milliseconds
-from ..values import ProcessInfo, Result, SandboxInfo, SessionInfo, SessionResult, record, records
+from ..values import (
+    ProcessInfo,
+    Result,
+    SandboxInfo,
+    SessionInfo,
+    SessionResult,
+    SnapshotInfo,
+    record,
+    records,
+)
+from .file import AsyncFiles
 from .process import AsyncProcess
 from .session import AsyncSession
 
@@ -21,7 +38,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class AsyncSandbox:
+class AsyncSandbox(AsyncFiles):
     """A sandbox that lives; as a context manager it is closed at its end.
 
     Attributes:
@@ -260,6 +277,107 @@ class AsyncSandbox:
             "session.list",
             {"sandbox": self.id},
             lambda wire: records(SessionInfo, wire["sessions"]),
+        )
+
+    async def fork(
+        self,
+        *,
+        freeze: bool = True,
+        labels: Mapping[str, str] | None = None,
+        detached: bool = False,
+        ttl: float | None = None,
+        idle: float | None = None,
+        start_timeout: float | None = None,
+    ) -> AsyncSandbox:
+        """Makes a sandbox of the same spec that begins with what this one has written by now.
+
+        Args:
+            freeze: Whether programs are stopped for that moment; if not, it is refused while any
+                runs.
+            labels: As for `Server.create`, like the rest.
+            detached: As for `Server.create`.
+            ttl: As for `Server.create`.
+            idle: As for `Server.create`.
+            start_timeout: As for `Server.create`.
+
+        Raises:
+            GoneError: If the sandbox has ended.
+            BusyError: If there are as many as may be, or a program runs and none may be stopped.
+        """
+        (sandbox,) = await self.forks(
+            1,
+            freeze=freeze,
+            labels=labels,
+            detached=detached,
+            ttl=ttl,
+            idle=idle,
+            start_timeout=start_timeout,
+        )
+        return sandbox
+
+    async def forks(
+        self,
+        count: int,
+        *,
+        freeze: bool = True,
+        labels: Mapping[str, str] | None = None,
+        detached: bool = False,
+        ttl: float | None = None,
+        idle: float | None = None,
+        start_timeout: float | None = None,
+    ) -> list[AsyncSandbox]:
+        """Makes some sandboxes of one moment, all or none; the rest is as for `fork`.
+
+        Args:
+            count: How many.
+            freeze: As for `fork`.
+            labels: As for `fork`.
+            detached: As for `fork`.
+            ttl: As for `fork`.
+            idle: As for `fork`.
+            start_timeout: As for `fork`.
+
+        Raises:
+            GoneError: If the sandbox has ended.
+            BusyError: If there are as many as may be, or a program runs and none may be stopped.
+        """
+        params = {
+            "sandbox": self.id,
+            "count": count,
+            "freeze": freeze,
+            "detached": detached,
+            **given(labels=None if labels is None else dict(labels)),
+            **milliseconds(ttl, "ttlMs"),
+            **milliseconds(idle, "idleMs"),
+            **milliseconds(start_timeout, "startTimeoutMs"),
+        }
+        return await self._call(
+            "sandbox.fork",
+            params,
+            lambda wire: [
+                AsyncSandbox(self.server, it["sandbox"], is_new=True, phases=it["phases"])
+                for it in wire["sandboxes"]
+            ],
+            lasts=start_timeout,
+            stranded=close_stranded_forks(self.server._connection),
+        )
+
+    async def snapshot(self, name: str | None = None, *, freeze: bool = True) -> SnapshotInfo:
+        """Keeps what it has written, as it is now; `Server.create` takes the name in `snapshots`.
+
+        Args:
+            name: Its name; the server finds one if there is none.
+            freeze: Whether programs are stopped for that moment; if not, it is refused while any
+                runs.
+
+        Raises:
+            GoneError: If the sandbox has ended.
+            BusyError: If a program runs and none may be stopped.
+            UsageError: If the name is taken.
+        """
+        params = {"sandbox": self.id, "freeze": freeze, **given(name=name)}
+        return await self._call(
+            "sandbox.snapshot", params, lambda wire: record(SnapshotInfo, wire), lasts=None
         )
 
     async def info(self) -> SandboxInfo:

@@ -20,7 +20,7 @@ from .._wire import Json
 from ..spec import Bind, DiskUpper, Hardening, Layer, Limits, Path, TmpfsUpper
 from ..values import Metrics, Progress, SandboxInfo, ServerInfo, records
 from .sandbox import AsyncSandbox
-from .store import AsyncEnvironments, AsyncLayers
+from .store import AsyncEnvironments, AsyncLayers, AsyncSnapshots
 from .waiting import wait
 
 T = TypeVar("T")
@@ -107,6 +107,11 @@ class AsyncServer:
     def layers(self) -> AsyncLayers:
         """The layers of its store."""
         return AsyncLayers(self)
+
+    @property
+    def snapshots(self) -> AsyncSnapshots:
+        """The snapshots of its store."""
+        return AsyncSnapshots(self)
 
     @property
     def environments(self) -> AsyncEnvironments:

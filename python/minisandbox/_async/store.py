@@ -8,7 +8,7 @@ from os import fspath
 from typing import TYPE_CHECKING
 
 from ..spec import Layer, Path, given
-from ..values import EnvironmentInfo, LayerInfo, LayerRef, records
+from ..values import EnvironmentInfo, LayerInfo, LayerRef, SnapshotInfo, records
 
 if TYPE_CHECKING:
     from .server import AsyncServer
@@ -47,6 +47,27 @@ class AsyncLayers:
             UsageError: If something needs it.
         """
         await self._server._call("layer.remove", {"key": key}, lambda _: None)
+
+
+class AsyncSnapshots:
+    """The snapshots of a store: what sandboxes have written, kept under names."""
+
+    def __init__(self, server: AsyncServer) -> None:
+        self._server = server
+
+    async def list(self) -> builtins.list[SnapshotInfo]:
+        """Lists them."""
+        return await self._server._call(
+            "snapshot.list", {}, lambda wire: records(SnapshotInfo, wire["snapshots"])
+        )
+
+    async def remove(self, name: str) -> None:
+        """Takes its name away; its layers go when nothing needs them.
+
+        Raises:
+            NotFoundError: If there is none of this name.
+        """
+        await self._server._call("snapshot.remove", {"name": name}, lambda _: None)
 
 
 class AsyncEnvironments:

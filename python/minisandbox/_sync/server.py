@@ -21,7 +21,7 @@ from .._wire import Json
 from ..spec import Bind, DiskUpper, Hardening, Layer, Limits, Path, TmpfsUpper
 from ..values import Metrics, Progress, SandboxInfo, ServerInfo, records
 from .sandbox import Sandbox
-from .store import Environments, Layers
+from .store import Environments, Layers, Snapshots
 from .waiting import wait
 
 T = TypeVar("T")
@@ -108,6 +108,11 @@ class Server:
     def layers(self) -> Layers:
         """The layers of its store."""
         return Layers(self)
+
+    @property
+    def snapshots(self) -> Snapshots:
+        """The snapshots of its store."""
+        return Snapshots(self)
 
     @property
     def environments(self) -> Environments:

@@ -9,7 +9,7 @@ from os import fspath
 from typing import TYPE_CHECKING
 
 from ..spec import Layer, Path, given
-from ..values import EnvironmentInfo, LayerInfo, LayerRef, records
+from ..values import EnvironmentInfo, LayerInfo, LayerRef, SnapshotInfo, records
 
 if TYPE_CHECKING:
     from .server import Server
@@ -48,6 +48,27 @@ class Layers:
             UsageError: If something needs it.
         """
         self._server._call("layer.remove", {"key": key}, lambda _: None)
+
+
+class Snapshots:
+    """The snapshots of a store: what sandboxes have written, kept under names."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def list(self) -> builtins.list[SnapshotInfo]:
+        """Lists them."""
+        return self._server._call(
+            "snapshot.list", {}, lambda wire: records(SnapshotInfo, wire["snapshots"])
+        )
+
+    def remove(self, name: str) -> None:
+        """Takes its name away; its layers go when nothing needs them.
+
+        Raises:
+            NotFoundError: If there is none of this name.
+        """
+        self._server._call("snapshot.remove", {"name": name}, lambda _: None)
 
 
 class Environments:

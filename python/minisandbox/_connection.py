@@ -117,9 +117,18 @@ class Connection:
             self._alarm = _Alarm()
             self._link = make_link()
             _fork.remember(self)
-        self._link.watch(self._on_exit)
         self._thread = threading.Thread(target=self._run, name="minisandbox", daemon=True)
-        self._thread.start()
+        try:
+            self._link.watch(self._on_exit)
+            self._thread.start()
+        except BaseException:
+            if self._thread.ident is not None:
+                self.kill()
+            else:
+                self._link.kill()
+                self.abandon()
+                _fork.forget(self)
+            raise
 
     @property
     def name(self) -> str:

@@ -36,7 +36,12 @@ Deno.test({
   ...requires("venv"),
   fn: async () => {
     // The oldest that mypy knows; ruff keeps the syntax to 3.9.
-    const [code, said] = await tool("mypy", "--strict", "--no-incremental", "--python-version=3.10");
+    const [code, said] = await tool(
+      "mypy",
+      "--strict",
+      "--no-incremental",
+      "--python-version=3.10",
+    );
     assertEquals(code, 0, said);
     assert(said.startsWith("Success: no issues found in "), said);
   },

@@ -16,7 +16,7 @@ import pytest
 from minisandbox import Sandbox, Server
 
 #: So long something may take before it counts as hung.
-HUNG = 60
+HUNG = 120
 
 
 @pytest.fixture(scope="session", autouse=True)

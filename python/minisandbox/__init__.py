@@ -40,36 +40,22 @@ from .errors import (
     TimedOutError,
     UsageError,
 )
-from .spec import Bind, DiskUpper, Hardening, Keep, Layer, Limits, Terminal, TmpfsUpper
-from .values import (
-    Change,
-    Chunk,
-    Diff,
-    Download,
+from .file_info import Change, Diff, Download, FileInfo, FileList, Side, Upload
+from .info import (
     EnvironmentInfo,
-    Exchange,
-    FileInfo,
-    FileList,
     LayerInfo,
     LayerRef,
-    Match,
-    Metrics,
-    Outcome,
-    Output,
-    Peek,
     ProcessInfo,
     Progress,
-    Result,
     SandboxInfo,
     ServerInfo,
     SessionInfo,
-    SessionOutcome,
-    SessionResult,
-    Side,
     SnapshotInfo,
-    Text,
-    Upload,
 )
+from .metrics import Metrics
+from .result import Exchange, Match, Outcome, Peek, Result, SessionOutcome, SessionResult
+from .spec import Bind, DiskUpper, Hardening, Keep, Layer, Limits, Terminal, TmpfsUpper
+from .text import Chunk, Output, Text
 
 __all__ = [
     "PROTOCOL",

@@ -14,13 +14,14 @@ import os
 import select
 import threading
 import time
-from collections import deque
 from typing import Any, Callable, NamedTuple
 
 from . import _fork
+from ._alarm import Alarm
 from ._answer import Answer
-from ._feed import Feed, Signal
+from ._feed import Feed
 from ._link import Link
+from ._outbox import Outbox
 from ._wire import GarbageError, Json, Lines, encode
 from ._wire import decode as decode_line
 from .errors import ServerGoneError, UsageError, error_of
@@ -33,9 +34,6 @@ _MAX_ANSWER_BYTES = 2 << 30
 
 #: The longest until it has proved to be a server.
 _MAX_GREETING_BYTES = 1 << 20
-
-#: While so much waits to be written, further calls wait before they are made.
-_FULL_BYTES = 8 << 20
 
 _READ_BYTES = 1 << 18
 
@@ -59,35 +57,6 @@ class _Call(NamedTuple):
     prepare: Hear | None
 
 
-class _Alarm:
-    """Wakes a thread that polls. It is closed when nobody can ring any more."""
-
-    def __init__(self) -> None:
-        self.reads, self._writes = os.pipe()
-        os.set_blocking(self.reads, False)
-        os.set_blocking(self._writes, False)
-
-    def ring(self) -> None:
-        """Wakes it."""
-        with contextlib.suppress(OSError):  # full, it wakes anyway
-            os.write(self._writes, b"\0")
-
-    def hush(self) -> None:
-        """Lets it sleep again."""
-        with contextlib.suppress(OSError):
-            os.read(self.reads, _READ_BYTES)
-
-    def close(self) -> None:
-        """Closes it."""
-        descriptors = (self.reads, self._writes)
-        self.reads = self._writes = -1
-        for descriptor in descriptors:
-            if descriptor >= 0:
-                os.close(descriptor)
-
-    __del__ = close
-
-
 class Connection:
     """A connection to a server, for any number of threads."""
 
@@ -96,15 +65,11 @@ class Connection:
         self._owner = os.getpid()
         self._ids = itertools.count(1)
         self._calls: dict[int, _Call] = {}
-        self._outgoing: deque[bytes] = deque()
-        self._unwritten: deque[memoryview] = deque()
-        self._unwritten_bytes = 0
-        self._room = Signal()
+        self._outbox = Outbox()
         self._feeds: dict[tuple[str, Any], Feed[Json]] = {}
         #: What came for streams whose start is not answered yet.
         self._early: dict[tuple[str, Any], list[Json]] = {}
         self._starting: set[int] = set()
-        self._is_deaf = False
         self._lines = Lines(_MAX_GREETING_BYTES)
         self._stderr = bytearray()
         self._gone: Callable[[], ServerGoneError] | None = None
@@ -114,7 +79,7 @@ class Connection:
         self._ended: Answer[int | None] = Answer()
         self._poll = select.poll()
         with _fork.making:
-            self._alarm = _Alarm()
+            self._alarm = Alarm()
             self._link = make_link()
             _fork.remember(self)
         self._thread = threading.Thread(target=self._run, name="minisandbox", daemon=True)
@@ -147,9 +112,9 @@ class Connection:
 
     def full(self) -> Answer[None] | None:
         """Gives what to wait for before the next call, or None if there is room."""
-        if self._unwritten_bytes < _FULL_BYTES or self._gone is not None:
+        if not self._outbox.is_full or self._gone is not None:
             return None
-        answer = self._room.wait()
+        answer = self._outbox.room()
         self._wake()
         return answer
 
@@ -187,7 +152,7 @@ class Connection:
         if prepare is not None:
             self._starting.add(number)
         try:
-            self._outgoing.append(data)
+            self._outbox.add(data)
             self._wake()
             self.check()  # or nobody would answer
         except BaseException:
@@ -198,7 +163,7 @@ class Connection:
     def notify(self, method: str, params: Json) -> None:
         """Says something that has no answer, unless the server has gone."""
         if self.is_open:
-            self._outgoing.append(encode({"jsonrpc": "2.0", "method": method, "params": params}))
+            self._outbox.add(encode({"jsonrpc": "2.0", "method": method, "params": params}))
             self._wake()
 
     def subscribe(self, method: str, key: Any, feed: Feed[Json]) -> None:
@@ -301,18 +266,8 @@ class Connection:
         if link.errors is not None:
             self._poll.register(link.errors, select.POLLIN)
         while not self._must_close:
-            self._write()
-            events = select.POLLIN
-            if self._unwritten and link.reads == link.writes:
-                events |= select.POLLOUT
-            self._poll.register(link.reads, events)
-            if link.reads != link.writes and link.writes is not None:
-                if self._unwritten:
-                    self._poll.register(link.writes, select.POLLOUT)
-                else:
-                    with contextlib.suppress(KeyError):
-                        self._poll.unregister(link.writes)
-            ready = dict(self._poll.poll(_LOST_SECONDS * 1000 if self._is_deaf else None))
+            self._await_writing(link.reads)
+            ready = dict(self._poll.poll(_LOST_SECONDS * 1000 if self._outbox.is_deaf else None))
             if not ready:
                 return gone
             self._hear(ready)
@@ -322,6 +277,23 @@ class Connection:
             if self._has_exited and not _has_more(link.reads):
                 return gone
         return gone
+
+    def _await_writing(self, reads: int) -> None:
+        """Writes what can be written, and has the rest waited for, beside what is read."""
+        writes = self._link.writes
+        if writes is None:
+            return
+        self._outbox.write(writes)
+        events = select.POLLOUT if self._outbox.has_more else 0
+        if writes == reads:
+            self._poll.register(reads, select.POLLIN | events)
+            return
+        self._poll.register(reads, select.POLLIN)
+        if events:
+            self._poll.register(writes, events)
+        else:
+            with contextlib.suppress(KeyError):
+                self._poll.unregister(writes)
 
     def _hear(self, ready: dict[int, int]) -> None:
         """Takes what is no message: that there is something to do, and what stderr says."""
@@ -347,32 +319,6 @@ class Connection:
         for line in self._lines.push(data):
             self._take(decode_line(line))
         return bool(data)
-
-    def _write(self) -> None:
-        while self._outgoing:
-            data = self._outgoing.popleft()
-            self._unwritten.append(memoryview(data))
-            self._unwritten_bytes += len(data)
-        writes = self._link.writes
-        while self._unwritten and writes is not None:
-            try:
-                # Linux has writev: many small messages leave by one call.
-                count = os.writev(writes, list(itertools.islice(self._unwritten, 64)))
-            except BlockingIOError:
-                break
-            except OSError:
-                self._is_deaf = True  # it is ending: what it still says is heard
-                self._unwritten.clear()
-                self._unwritten_bytes = 0
-                break
-            self._unwritten_bytes -= count
-            while count > 0:
-                first = self._unwritten.popleft()
-                if count < len(first):
-                    self._unwritten.appendleft(first[count:])
-                count -= len(first)
-        if self._unwritten_bytes < _FULL_BYTES:
-            self._room.wake()
 
     def _take(self, message: Json) -> None:
         if "id" in message and "method" not in message:
@@ -419,7 +365,7 @@ class Connection:
                 self._calls.popitem()[1].answer.fail(self._gone())
         for feed in list(self._feeds.values()):
             feed.close()
-        self._room.wake()
+        self._outbox.wake()
 
     def _see_off(self, seconds: float) -> int | None:
         """Closes it, and waits until a child has ended, and has been heard; then its status."""

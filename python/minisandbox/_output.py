@@ -11,7 +11,7 @@ from ._feed import Feed
 from ._params import CREDIT_BYTES
 from ._wire import Json
 from .errors import MinisandboxError
-from .values import Chunk
+from .text import Chunk
 
 _OUTPUT = "process.output"
 _CREDIT = "process.credit"

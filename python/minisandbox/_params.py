@@ -9,8 +9,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Callable, NamedTuple, TypeVar
 
 from ._connection import Connection
+from ._record import record
 from ._wire import Json
 from .errors import InternalError, MinisandboxError
+from .info import Progress
 from .spec import (
     Bind,
     Command,
@@ -28,7 +30,7 @@ from .spec import (
     payload,
     program,
 )
-from .values import Chunk, Progress, record
+from .text import Chunk
 
 T = TypeVar("T")
 

@@ -6,8 +6,9 @@ import base64
 from collections.abc import Iterable
 from typing import Any, Callable, TypeVar
 
+from .._record import record
+from ..file_info import Diff, Download, FileInfo, FileList, Upload
 from ..spec import InsidePath, Owner, Path, given, inside, on_host, owner_of, payload
-from ..values import Diff, Download, FileInfo, FileList, Upload, record
 
 T = TypeVar("T")
 

@@ -16,18 +16,11 @@ from .._params import (
     end_stranded,
     start_params,
 )
+from .._record import record, records
 from ..errors import GoneError
+from ..info import ProcessInfo, SandboxInfo, SessionInfo, SnapshotInfo
+from ..result import Result, SessionResult
 from ..spec import Command, Keep, Path, Terminal, given, milliseconds
-from ..values import (
-    ProcessInfo,
-    Result,
-    SandboxInfo,
-    SessionInfo,
-    SessionResult,
-    SnapshotInfo,
-    record,
-    records,
-)
 from .file import AsyncFiles
 from .process import AsyncProcess
 from .session import AsyncSession

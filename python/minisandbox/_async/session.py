@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from .._params import Listen, printed
 from ..errors import GoneError
+from ..result import Exchange, SessionResult
 from ..spec import Keep, Terminal, given, limit, milliseconds, patterns, payload
-from ..values import Chunk, Exchange, SessionResult
+from ..text import Chunk
 
 if TYPE_CHECKING:
     from .sandbox import AsyncSandbox

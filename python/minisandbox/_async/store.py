@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from os import fspath
 from typing import TYPE_CHECKING
 
+from .._record import records
+from ..info import EnvironmentInfo, LayerInfo, LayerRef, SnapshotInfo
 from ..spec import Layer, Path, given
-from ..values import EnvironmentInfo, LayerInfo, LayerRef, SnapshotInfo, records
 
 if TYPE_CHECKING:
     from .server import AsyncServer

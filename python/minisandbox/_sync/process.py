@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from .._output import OutputStream
 from ..errors import GoneError, NotFoundError, TimedOutError, UsageError
+from ..result import Peek, Result
 from ..spec import Terminal, given, milliseconds, payload
-from ..values import Chunk, Output, Peek, Result
+from ..text import Chunk, Output
 from .waiting import wait
 
 if TYPE_CHECKING:

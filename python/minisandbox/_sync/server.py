@@ -16,10 +16,12 @@ from .._connection import Connection
 from .._feed import Feed
 from .._params import Listen, close_stranded, create_params, progress, total, understand
 from .._program import find_program
+from .._record import records
 from .._version import PROTOCOL, __version__
 from .._wire import Json
+from ..info import Progress, SandboxInfo, ServerInfo
+from ..metrics import Metrics
 from ..spec import Bind, DiskUpper, Hardening, Layer, Limits, Path, TmpfsUpper
-from ..values import Metrics, Progress, SandboxInfo, ServerInfo, records
 from .sandbox import Sandbox
 from .store import Environments, Layers, Snapshots
 from .waiting import wait

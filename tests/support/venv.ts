@@ -41,7 +41,7 @@ export function pinnedTools(): string[] {
 export async function makeClientVenv(...tools: readonly string[]): Promise<string> {
   const wanted = pinnedTools().filter((pin) => tools.includes(pin.replace(/==.*/, ""))).sort();
   assertEquals(wanted.length, tools.length);
-  const dir = `${ROOT}/.toolchain/venv/${wanted.join(",")}`;
+  const dir = `${ROOT}/.toolchain/venv/${wanted.join(",").replaceAll("==", "-")}`;
   const install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
   if (!isFile(`${dir}/ready`)) {
     await run("/usr/bin/python3", "-m", "venv", "--clear", dir);

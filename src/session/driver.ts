@@ -65,7 +65,7 @@ const ENTER = String
 /** Tells how the last command ended, and keeps what a new shell would need, should this one be lost. */
 const REPORT = String
   .raw`__ms_s=$?; __ms_off; [[ $__ms_x ]] && __ms_s=$__ms_x; __ms_x=; \unset -f builtin; [[ -p $__ms_d/report ]] || __ms_lost;
-if [[ $__ms_id ]]; then \builtin printf "\ne %s %s %s\n" "$__ms_id" "$__ms_s" "$__ms_y" >&9 || __ms_lost; fi; __ms_id= __ms_y= __ms_c=;
+if [[ $__ms_id ]]; then \builtin printf "e %s %s %s\n" "$__ms_id" "$__ms_s" "$__ms_y" >&9 || __ms_lost; fi; __ms_id= __ms_y= __ms_c=;
 [[ ${"$"}{PROMPT_COMMAND-} == "$__ms_loop" ]] || PROMPT_COMMAND=$__ms_loop; [[ -t 255 ]] || \exec 255<>/dev/tty; \builtin jobs;
 { \builtin export -p; \builtin umask -p; \builtin printf "cd %q\n" "$PWD"; } >|"$__ms_d/state";`;
 

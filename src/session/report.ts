@@ -10,7 +10,8 @@ export interface Report {
 /** A longer line is none of ours. */
 const LINE_BYTES = 256;
 
-const ENDED = /^e ([0-9a-f]{8}) (\d{1,3}) ([a-z]{0,8})$/;
+/** It is written at once, but what stands before it on its line may be someone else's. */
+const ENDED = /e ([0-9a-f]{8}) (\d{1,3}) ([a-z]{0,8})$/;
 
 /** Cuts what comes into reports. */
 export class ReportReader {
@@ -19,7 +20,7 @@ export class ReportReader {
   /** Takes some bytes, and gives the reports that they complete. */
   push(bytes: Uint8Array): Report[] {
     const lines = (this.#rest + new TextDecoder("latin1").decode(bytes)).split("\n");
-    this.#rest = lines.pop()!.slice(0, LINE_BYTES);
+    this.#rest = lines.pop()!.slice(-LINE_BYTES);
     return lines.map(parse).filter((report) => report !== null);
   }
 }

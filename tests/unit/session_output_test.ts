@@ -123,6 +123,8 @@ Deno.test("of what comes through the report pipe only reports are taken", () => 
   assertEquals(reader.push(encode(wrong)), []);
   for (let i = 0; i < 20; i++) assertEquals(reader.push(new Uint8Array(1 << 20)), []);
   assertEquals(reader.push(encode("\ne 0123abcd 7 \n")).length, 1);
+  assertEquals(reader.push(encode("garbage")), []);
+  assertEquals(reader.push(encode("e 0123abcd 7 \n")).length, 1);
 });
 
 Deno.test("what has begun is read from the beginning of the text", () => {

@@ -36,8 +36,8 @@ const FORWARDED = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2
 export async function runRemote(wish: RemoteCommand): Promise<number> {
   const { socket, sandbox, command, cwd, env, user, isInteractive, isTerminal } = wish;
   using undo = new DisposableStack();
-  let written = Promise.resolve();
-  let id = "";
+  const started = Promise.withResolvers<string>();
+  let written: Promise<unknown> = started.promise; // output can come before the answer
   // One after the other: what cannot be written yet holds the program back, not us.
   const onNotification = (method: string, params: unknown) => {
     if (method === "process.output") written = written.then(() => pass(params as Output));
@@ -46,7 +46,8 @@ export async function runRemote(wish: RemoteCommand): Promise<number> {
   const pass = async ({ stream, base64 }: Output) => {
     const bytes = Uint8Array.fromBase64(base64);
     for (let at = 0; at < bytes.length;) at += await Deno[stream].write(bytes.subarray(at));
-    await server.call("process.credit", { process: id, bytes: bytes.length });
+    const process = await started.promise;
+    await server.call("process.credit", { process, bytes: bytes.length });
   };
   const answer = await server.call<{ process: string }>("process.start", {
     sandbox,
@@ -62,7 +63,8 @@ export async function runRemote(wish: RemoteCommand): Promise<number> {
     attached: true,
     keep: { headBytes: 0, tailBytes: 0 },
   });
-  id = answer.process;
+  const id = answer.process;
+  started.resolve(id);
   forwardSignals(server, id, isTerminal, undo);
   if (isInteractive) {
     if (isTerminal && Deno.stdin.isTerminal()) {

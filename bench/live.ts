@@ -1,5 +1,5 @@
-/** Starts in a live engine, as `minisandbox bench start` measures them. */
-import type { StartReport } from "../src/app/bench/start.ts";
+/** Starts in a live engine, as `minisandbox bench engine` measures them. */
+import type { StartReport } from "../src/app/bench/engine.ts";
 import { type Context, run } from "./context.ts";
 import { layerOptions, PROGRAM } from "./peer/minisandbox.ts";
 
@@ -7,6 +7,6 @@ import { layerOptions, PROGRAM } from "./peer/minisandbox.ts";
 export async function measureLive(context: Context, count: number): Promise<StartReport> {
   const options = ["--count", String(count), "--json"];
   return JSON.parse(
-    await run([PROGRAM, "bench", "start", ...layerOptions(context), ...options]),
+    await run([PROGRAM, "bench", "engine", ...layerOptions(context), ...options]),
   ) as StartReport;
 }

@@ -1,126 +1,128 @@
 /** `minisandbox bench`: measures on this host. */
-import { benchStart, type StartReport } from "../app/bench/start.ts";
-import { Node } from "../app/node.ts";
-import { DEFAULT_WISH, settleSpec, type SpecWish } from "../app/settle.ts";
-import { DEFAULT_SPEC } from "../app/spec.ts";
-import { UsageError } from "../errors.ts";
-import { parseLayerArguments } from "./layer_argument.ts";
+import { resolve } from "@std/path/resolve";
+import type { BenchReport } from "../app/bench/measure.ts";
+import { HostError, messageOf, UsageError } from "../errors.ts";
+import { ENGINE_HELP, engineMain } from "./bench/engine.ts";
+import { BenchProgress } from "./bench/progress.ts";
+import { measureTable, reportFoot } from "./bench/table.ts";
+import { parseNumber } from "./bench/whole_number.ts";
 import { parseOptions } from "./option.ts";
-import { parsePlace } from "./place.ts";
-import { onStderr, Progress } from "./progress.ts";
+import { onStderr } from "./progress.ts";
 import { Relay } from "./relay.ts";
+import { parseSize } from "./size.ts";
 import type { Subcommand } from "./subcommand.ts";
 
-const HELP = `Usage: minisandbox bench start [OPTION]... [-- COMMAND [ARGUMENT]...]
+const HELP = `Usage: minisandbox bench CASE... [OPTION]...
+       minisandbox bench engine [OPTION]... [-- COMMAND [ARGUMENT]...]
 
-Makes sandboxes in one live engine, each with a program of its own, and measures the phases up to
-its first output in milliseconds. The output is checked. The first ten sandboxes do not count.
+Measures minisandbox and the systems that are on this host, in turns, on one environment that is
+made for it: a venv and a git repository. Every answer is compared; a wrong one is an error. A
+ratio is minisandbox's to the other's: below 1 it is better.
 
-Without --at-once the user and network namespaces of the next sandbox are made between two, as an
-idle engine does it, and are the row "refill"; with it they belong to each sandbox's time.
+Cases:
+  start     N sandboxes until the bash in each has answered
+  prepare   N environments from caches until each shell gave git status and imported its package
+  process   a program in a sandbox that is there
+  session   a shell as its users drive one: echo hi, its opening, much output
+  unpack    an archive to files
+  memory    what an idle sandbox with a bash takes
+  disk      what sandboxes that write take beside their environment
+  soak      sandboxes made and ended in a row; nothing may stay
+  all       all of these
+  engine    the phases of a sandbox in a live engine, and no other system: see engine --help
+
+Systems: bare (the commands without a sandbox), bwrap, crun, runc, docker, podman, untar (the
+published recipe: root only); pexpect, pexpect-fast; tar, tar-synced. One that is missing here is
+skipped, and named. Docker's daemon must run.
 
 Options:
-  -l, --layer ARCHIVE:PATH   show an archive in each sandbox; may be repeated
-  -b, --base host|DIR|NAME   what lies below, DIR with a slash in it [host]
-      --upper disk|tmpfs     where what is written is kept [disk]
-      --count N              so many sandboxes [200]
-      --at-once N            so many alive at the same time [1]
-      --store DIR            the store [$MINISANDBOX_STORE, else /var/lib/minisandbox for root,
-                             else $XDG_DATA_HOME/minisandbox]
-      --json                 print JSON
-      --help                 print this
-
-COMMAND is bash -c 'echo hi' if not given; another must print something.
+      --counts N,N     so many sandboxes [1,16,64,128,256; memory and disk 16; soak 1000]
+      --runs N         so often each [5; 3 from 64 sandboxes on]
+      --peers NAME,... only these beside minisandbox [all that are here]
+      --at-once N      so many are being made at the same time [4 for each processor]
+      --size SIZE      the environment's size [20M]
+      --cold           start, prepare and unpack with a cold page cache too: root, and all others
+                       on this host feel it
+      --scratch DIR    where all is made [a new directory in $TMPDIR or /tmp]
+      --report FILE    write a page with charts: one file, for any browser
+      --json           print JSON instead of tables
+      --help           print this
 
 Examples:
-  minisandbox bench start
-  minisandbox bench start -l venv.tar.gz:/opt/venv --count 256 --at-once 64
-  minisandbox bench start --json -- python3 -c 'print(1)'`;
+  minisandbox bench start process
+  minisandbox bench prepare --counts 1,16,64 --peers bwrap,bare --report bench.html
+  minisandbox bench all --cold --scratch /var/tmp --json`;
 
 /** The subcommand. */
 export const benchCommand: Subcommand = {
   name: "bench",
   summary: "measure on this host",
   help: HELP,
-  run: async ([name = "", ...rest]) => {
-    if (name === "start") return await startMain(rest);
-    throw new UsageError(`Cannot read the command line: bench knows no ${JSON.stringify(name)}`, {
-      remedy: "Give start; see: minisandbox bench --help.",
-    });
+  run: async (argv) => {
+    const [name, ...rest] = argv;
+    if (name !== "engine") return await bench(argv);
+    if (!rest.includes("--help")) return await engineMain(rest);
+    console.log(ENGINE_HELP);
+    return 0;
   },
 };
 
-async function startMain(argv: readonly string[]): Promise<number> {
+async function bench(argv: readonly string[]): Promise<number> {
   const { options, operands, rest } = parseOptions({
-    layer: { kind: "list", alias: "l" },
-    base: { kind: "value", alias: "b" },
-    upper: { kind: "value" },
-    count: { kind: "value" },
+    counts: { kind: "value" },
+    runs: { kind: "value" },
+    peers: { kind: "value" },
     "at-once": { kind: "value" },
-    store: { kind: "value" },
+    size: { kind: "value" },
+    cold: { kind: "flag" },
+    scratch: { kind: "value" },
+    report: { kind: "value" },
     json: { kind: "flag" },
   }, argv);
-  if (operands.length > 0) {
-    throw new UsageError(`Cannot read the command line: "${operands[0]}" stands before --`, {
-      remedy: "Give the command after --.",
+  if (operands.length === 0 || rest !== null) {
+    throw new UsageError("Cannot measure: there is no case, or a --", {
+      remedy: "Name one, such as start; see: minisandbox bench --help.",
     });
   }
-  const { base = "host", upper = "disk" } = options;
-  if (upper !== "disk" && upper !== "tmpfs") {
-    throw new UsageError(`Cannot read --upper ${JSON.stringify(upper)}: no such place`, {
-      remedy: "Give disk or tmpfs.",
-    });
-  }
-  const hasCommand = rest !== null && rest.length > 0;
-  const wish: SpecWish = {
-    ...DEFAULT_WISH,
-    base: parsePlace(base),
-    layers: parseLayerArguments(options.layer),
-    upper: upper === "disk" ? DEFAULT_SPEC.upper : { kind: upper, sizeBytes: null },
-    command: hasCommand ? rest : ["bash", "-c", "echo hi"],
-  };
+  // Not read by a bench of the engine alone.
+  const { runBench } = await import("../app/bench/bench.ts");
+  const { CASES } = await import("../app/bench/case/mod.ts");
+  const { counts, runs, peers, scratch, report: page } = options;
   using relay = new Relay(false);
-  using progress = new Progress(onStderr());
-  using node = new Node(options.store);
-  const report = await benchStart(node, {
-    spec: settleSpec(node.store, wish),
-    count: parseCount("count", options.count ?? "200"),
-    atOnce: parseCount("at-once", options["at-once"] ?? "1"),
-    expected: hasCommand ? null : "hi\n",
+  using progress = new BenchProgress(onStderr());
+  const report = await runBench({
+    cases: operands.includes("all") ? CASES.map(({ name }) => name) : operands,
+    counts: counts?.split(",").map((text) => parseNumber("counts", text)) ?? null,
+    runs: runs === undefined ? null : parseNumber("runs", runs),
+    peers: peers?.split(",").filter((name) => name !== "") ?? null,
+    atOnce: parseNumber("at-once", options["at-once"] ?? `${4 * navigator.hardwareConcurrency}`),
+    environmentBytes: parseSize(options.size ?? "20M"),
+    isCold: options.cold,
+    scratch: scratch === undefined ? null : resolve(scratch),
+    command: ["minisandbox", "bench", ...argv].join(" "),
   }, {
     signal: relay.signal,
-    onLayer: progress.show,
     onNote: progress.note,
+    onTurn: progress.turn,
+    onMeasure: (measure) => {
+      progress.clear();
+      if (!options.json) console.log(`${measureTable(measure)}\n`);
+    },
   });
-  const facts = { case: "start", user: node.host.identity.kind, kernel: Deno.osRelease(), upper };
-  console.log(
-    options.json ? JSON.stringify({ ...facts, ...report }, null, 2) : formatReport(report),
-  );
+  progress.clear();
+  console.log(options.json ? JSON.stringify(report, null, 2) : reportFoot(report));
+  if (page !== undefined) await writePage(page, report);
   return 0;
 }
 
-/** Shows a report as a table. */
-export function formatReport({ count, atOnce, once, rows, totalMs }: StartReport): string {
-  const number = (ms: number) => ms.toFixed(3).padStart(10);
-  const line = (name: string, ...cells: string[]) =>
-    name.padEnd(24) + cells.map((cell) => cell.padStart(10)).join("");
-  const each = Object.entries(rows).map(([name, { median, p95, min, max }]) =>
-    line(name, ...[median, p95, min, max].map(number))
-  );
-  const before = Object.entries(once).map(([name, ms]) => `${name} ${ms.toFixed(1)}`).join(", ");
-  return [
-    `once, before the first: ${before} ms`,
-    line("ms a sandbox", "median", "p95", "min", "max"),
-    ...each,
-    `${count} sandboxes, ${atOnce} at once: ${totalMs.toFixed(0)} ms, ` +
-    `${(totalMs / count).toFixed(2)} ms each`,
-  ].join("\n");
-}
-
-function parseCount(name: string, text: string): number {
-  const count = Number(text);
-  if (Number.isInteger(count) && count >= 1) return count;
-  throw new UsageError(`Cannot read --${name} ${JSON.stringify(text)}: no whole number`, {
-    remedy: "Give 1 or more.",
-  });
+/** @throws {HostError} If it cannot be written. */
+async function writePage(path: string, report: BenchReport): Promise<void> {
+  const { toPage } = await import("./bench/page.ts");
+  try {
+    await Deno.writeTextFile(path, toPage(report));
+  } catch (cause) {
+    throw new HostError(`Cannot write the report ${JSON.stringify(path)}: ${messageOf(cause)}`, {
+      cause,
+    });
+  }
 }

@@ -1,11 +1,11 @@
 /** Tests of bench on this host. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { StartReport } from "../../src/app/bench/start.ts";
+import type { StartReport } from "../../src/app/bench/engine.ts";
 import { assertNothingLeft, minisandbox } from "../support/minisandbox.ts";
 
-Deno.test("bench start measures each phase, one after the other and together", async () => {
+Deno.test("bench engine measures each phase, one after the other and together", async () => {
   for (const atOnce of [1, 3]) {
-    const args = ["bench", "start", "--count", "5", "--at-once", `${atOnce}`, "--json"];
+    const args = ["bench", "engine", "--count", "5", "--at-once", `${atOnce}`, "--json"];
     const { code, stdout } = await minisandbox(args);
     assertEquals(code, 0);
     const { count, once, rows, totalMs } = JSON.parse(stdout) as StartReport;
@@ -21,11 +21,11 @@ Deno.test("bench start measures each phase, one after the other and together", a
   }
 });
 
-Deno.test("bench start takes a command of the caller, which must print something", async () => {
-  const own = await minisandbox(["bench", "start", "--count", "2", "--", "uname", "-s"]);
+Deno.test("bench engine takes a command of the caller, which must print something", async () => {
+  const own = await minisandbox(["bench", "engine", "--count", "2", "--", "uname", "-s"]);
   assertEquals(own.code, 0);
   assertStringIncludes(own.stdout, "2 sandboxes, 1 at once: ");
-  const silent = await minisandbox(["bench", "start", "--count", "2", "--", "true"]);
+  const silent = await minisandbox(["bench", "engine", "--count", "2", "--", "true"]);
   assertEquals([silent.code, silent.stderr], [
     125,
     'minisandbox: Cannot measure ["true"]: it printed "", not anything\n',

@@ -1,7 +1,7 @@
 /** Tests of how times are summed up and shown. */
 import { assertEquals } from "@std/assert";
 import { toSpread } from "../../src/app/bench/spread.ts";
-import { formatReport } from "../../src/cli/bench.ts";
+import { formatReport } from "../../src/cli/bench/engine.ts";
 
 Deno.test("a spread is the median, the 95th percentile and the ends", () => {
   assertEquals(toSpread([7]), { median: 7, p95: 7, min: 7, max: 7 });

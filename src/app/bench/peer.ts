@@ -1,0 +1,43 @@
+/** What each file in `peer/` gives: a system that makes sandboxes, or does a part of it. */
+import type { Phases } from "../outcome.ts";
+import type { Shell } from "./shell.ts";
+import type { Site } from "./site.ts";
+
+/** A system that is measured. */
+export interface Peer {
+  readonly name: string;
+  /** What it does for a sandbox, in a few words. */
+  readonly what: string;
+  /** The cases that it can take part in. */
+  readonly verbs: readonly Verb[];
+  /**
+   * Makes all that is made once, whatever the number of sandboxes: that is not measured.
+   *
+   * @throws {Error} If it cannot be used on this machine: it is skipped then.
+   */
+  readonly prepare: (site: Site) => Promise<Ground>;
+}
+
+/** What can be measured of a system. */
+export type Verb = "sandbox" | "process" | "session" | "unpack";
+
+/** A system that is ready. */
+export interface Ground extends AsyncDisposable {
+  readonly version: string | null;
+  /** Makes a sandbox with the environment in it and a bash that lives; its phases are told. */
+  readonly sandbox?: (phases: Phases) => Promise<Shell>;
+  /** Runs a program to its end, in a sandbox that is there already if it can; gives its stdout. */
+  readonly process?: (argv: readonly string[]) => Promise<string>;
+  /** Opens a shell as its users drive one, in a sandbox that is there. */
+  readonly session?: () => Promise<Shell>;
+  /** Unpacks an archive, and gives the directory where its files are then. */
+  readonly unpack?: (archive: string, dir: string) => Promise<string>;
+  /** Directories on the disk that hold its environments and what its sandboxes write. */
+  readonly directories?: readonly string[];
+}
+
+/** A peer that can be used here. */
+export interface Ready {
+  readonly peer: Peer;
+  readonly ground: Ground;
+}

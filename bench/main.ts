@@ -2,17 +2,23 @@
 import { parseOptions } from "../src/cli/option.ts";
 import type { Bench } from "./bench.ts";
 import { budgetBench } from "./budget.ts";
+import { checkRatios, recordRatios } from "./ratio_record.ts";
 import { formatReport } from "./report.ts";
 import { startBench } from "./start.ts";
 import { unpackBench } from "./unpack.ts";
 
 const USAGE = `Usage: ./dev bench [start|unpack|budget] [OPTION]...
+       ./dev bench --check | --record
 
   start   starts of a process and in a live engine, against peers (the default)
   unpack  the first unpacking of an environment, against GNU tar and others
   budget  64 cold environments at once, under each kind of I/O budget
 
-Each has --json, and says what else it takes by --help.`;
+  --check    run the cases of minisandbox bench with few sandboxes, and fail if one is 1.3 times
+             slower, as a ratio to its peer, than bench/ratio.json says
+  --record   write bench/ratio.json, on an idle machine
+
+Each bench has --json, and says what else it takes by --help.`;
 
 const BENCHES: Readonly<Record<string, Bench>> = {
   start: startBench,
@@ -22,6 +28,8 @@ const BENCHES: Readonly<Record<string, Bench>> = {
 
 async function main([first = "", ...rest]: readonly string[]): Promise<void> {
   if (["--help", "-h", "help"].includes(first)) return console.log(USAGE);
+  if (first === "--check") return console.log(await checkRatios());
+  if (first === "--record") return await recordRatios();
   const isNamed = Object.hasOwn(BENCHES, first);
   if (!isNamed && first !== "" && !first.startsWith("-")) {
     throw new Error(`Cannot measure ${JSON.stringify(first)}: there is no such bench. See --help.`);

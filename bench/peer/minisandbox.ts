@@ -17,7 +17,7 @@ export const minisandbox: Peer = {
   },
 };
 
-/** The store and the layers, as options of `run` and of `bench start`. */
+/** The store and the layers, as options of `run` and of `bench engine`. */
 export function layerOptions({ scratch, archives }: Context): string[] {
   const layers = archives.flatMap((archive, i) => ["--layer", `${archive}:${PATHS[i]}`]);
   return ["--store", `${scratch}/store`, ...layers];

@@ -19,13 +19,22 @@ export async function run(
   options: ChildOptions = {},
 ): Promise<string> {
   const [program = "", ...args] = argv;
-  const command = new Deno.Command(program, { args, stdin: "null", ...options });
-  const { success, stdout, stderr } = await command.output().catch((error) => {
-    throw missing(program, error);
-  });
+  const { success, stdout, stderr } = await outputOf(program, args, options);
   if (success) return new TextDecoder().decode(stdout);
   const said = new TextDecoder().decode(stderr).trim().split("\n").at(-1) ?? "";
   throw new HostError(`Cannot run ${JSON.stringify(argv.slice(0, 3).join(" "))}: ${said}`);
+}
+
+async function outputOf(
+  program: string,
+  args: string[],
+  options: ChildOptions,
+): Promise<Deno.CommandOutput> {
+  try {
+    return await new Deno.Command(program, { args, stdin: "null", ...options }).output();
+  } catch (error) {
+    throw missing(program, error);
+  }
 }
 
 /** Says whether a program is there, with the first line it prints of itself. */

@@ -26,7 +26,7 @@ h1{font-size:1.6rem;line-height:1.2;margin:.5rem 0}h2{font-size:1.2rem;margin:2r
 h3{font-size:1rem;margin:1rem 0 .25rem}p{margin:.5rem 0}.faint{color:var(--faint);font-size:.9rem}
 .warning{background:var(--warn);padding:.5rem .75rem;border-radius:.25rem}
 .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:1.5rem}
-figure{margin:0}figcaption{font-weight:600;margin-bottom:.25rem}
+figure{margin:0;max-width:34rem}figcaption{font-weight:600;margin-bottom:.25rem}
 svg{width:100%;height:auto;display:block;overflow:visible}
 svg text{fill:var(--text);font:12px system-ui,sans-serif}
 svg .grid{stroke:var(--rule);stroke-width:1}

@@ -29,7 +29,8 @@ export function measureTable(measure: Measure): string {
 
 /** Names a measure, such as `prepare 64: all of them`. */
 export function titleOf({ case: name, count, cache, name: part }: Measure): string {
-  return `${name}${count > 1 ? ` ${count}` : ""}${cache === "cold" ? ", cold" : ""}: ${part}`;
+  const isCrowd = count > 1 || part === "all of them";
+  return `${name}${isCrowd ? ` ${count}` : ""}${cache === "cold" ? ", cold" : ""}: ${part}`;
 }
 
 /** Shows what the numbers depend on. */

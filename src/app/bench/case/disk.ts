@@ -3,20 +3,17 @@ import { cacheOf, type Case, turnsOf } from "../case.ts";
 import { run } from "../child.ts";
 import { raiseCrowd } from "../crowd.ts";
 import { toMeasure } from "../measure.ts";
-import type { Ready } from "../peer.ts";
+import { ask, type Shell } from "../shell.ts";
+import { GREETING } from "../site.ts";
 import { takeTurns } from "../turn.ts";
 
 /** What each sandbox writes to its copy of the repository. */
-const WRITES = {
-  phase: "write",
-  text: 'head -c 10000 /dev/zero >"$TESTBED/written" && wc -c <"$TESTBED/written"',
-  expected: "10000\n",
-};
+const WRITE = 'head -c 10000 /dev/zero >"$TESTBED/written" && wc -c <"$TESTBED/written"';
 
 /** Only systems whose sandboxes can write for themselves. */
 export const disk: Case = {
   name: "disk",
-  what: "what N sandboxes that wrote a file of 10 kB each take on disk beside the environment",
+  what: "what N sandboxes take on disk beside the environment, idle and with a file of 10 kB each",
   verb: "sandbox",
   counts: [16],
   canBeCold: false,
@@ -25,32 +22,34 @@ export const disk: Case = {
     const ready = task.ready.filter(({ ground }) => ground.directories !== undefined);
     const environment = await measureDisk([site.folders.venv, site.folders.testbed]);
     const turns = await takeTurns(turnsOf({ ...task, ready }), async (one) => {
-      const before = await measureDisk(one.ground.directories!);
-      let grown = 0;
-      const look = async () => void (grown = await growthOf(one, before));
-      await raiseCrowd(one, task, { questions: () => [WRITES], look });
+      const { directories } = one.ground;
+      const before = await measureDisk(directories!);
+      const grown: number[] = [];
+      const look = async (shells: readonly Shell[]) => {
+        grown.push(await measureDisk(directories!) - before);
+        for (const shell of shells) await ask(shell, WRITE, "10000\n");
+        grown.push(await measureDisk(directories!) - before);
+      };
+      await raiseCrowd(one, task, { questions: () => [GREETING], look });
       return grown;
     });
     const head = { case: task.case, count, cache: cacheOf(task) } as const;
-    const pick = (name: string, unit: "bytes" | "number", toSample: (grown: number) => number) =>
+    const pick = (name: string, unit: "bytes" | "number", toSample: (grown: number[]) => number) =>
       toMeasure(
         { ...head, name, unit },
-        [...turns].map(([peer, grown]) => ({ peer, samples: grown.map(toSample) })),
+        [...turns].map(([peer, all]) => ({ peer, samples: all.map(toSample) })),
       );
     return [
-      pick("for each sandbox", "bytes", (grown) => Math.max(0, grown) / count),
+      pick("for each idle sandbox", "bytes", ([idle]) => Math.max(0, idle!) / count),
+      pick("for each that wrote", "bytes", ([, written]) => Math.max(0, written!) / count),
       pick(
-        "environment and all sandboxes, in environments",
+        "environment and all idle sandboxes, in environments",
         "number",
-        (grown) => (environment + grown) / environment,
+        ([idle]) => (environment + idle!) / environment,
       ),
     ];
   },
 };
-
-async function growthOf({ ground }: Ready, before: number): Promise<number> {
-  return await measureDisk(ground.directories!) - before;
-}
 
 /** What is mounted beneath is not on this disk. */
 async function measureDisk(directories: readonly string[]): Promise<number> {

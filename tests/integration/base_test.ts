@@ -77,16 +77,16 @@ Deno.test("an image is the same base from a layout, its tar, and docker save thr
   }
 });
 
-Deno.test("bench start measures on a base that has a name, as its image says", async () => {
+Deno.test("bench engine measures on a base that has a name, as its image says", async () => {
   using temp = tempDir();
   writeOci(`${temp.path}/oci`, image());
   await baseImport(`${temp.path}/oci`, "measured");
-  const args = ["bench", "start", "--base", "measured", "--count", "2", "--json"];
+  const args = ["bench", "engine", "--base", "measured", "--count", "2", "--json"];
   const script = 'test "$PWD $HELLO" = "/app image" && echo right';
   const { code, stdout, stderr } = await minisandbox([...args, "--", "/bin/sh", "-c", script]);
   assertEquals([code, stderr], [0, ""]);
   assertEquals(JSON.parse(stdout).count, 2);
-  const none = await minisandbox(["bench", "start", "--base", "none"]);
+  const none = await minisandbox(["bench", "engine", "--base", "none"]);
   assertEquals(none.code, 125);
   assertStringIncludes(none.stderr, 'Cannot find base "none": no such base.');
 });

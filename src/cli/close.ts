@@ -14,7 +14,11 @@ Options:
       --socket PATH   the server's socket [$MINISANDBOX_SOCKET]
       --all           every sandbox
       --json          print JSON
-      --help          print this`;
+      --help          print this
+
+Examples:
+  minisandbox close sb-5f1c09aa-1
+  minisandbox close --socket /run/user/1000/minisandbox.sock --all`;
 
 const OPTIONS = { ...REMOTE_OPTIONS, all: { kind: "flag" } } as const;
 

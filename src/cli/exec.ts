@@ -32,7 +32,10 @@ Opens a shell in a sandbox of a server that runs: exec -it SANDBOX -- bash.
 
 Options:
 ${COMMON}
-      --help            print this`;
+      --help            print this
+
+Example:
+  minisandbox shell sb-5f1c09aa-1`;
 
 const OPTIONS = {
   socket: { kind: "value" },

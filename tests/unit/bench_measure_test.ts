@@ -1,10 +1,12 @@
 /** Tests of how systems take turns, are asked and compared. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { findSlower, toRatios } from "../../bench/check.ts";
+import { raiseCrowd } from "../../src/app/bench/crowd.ts";
 import { toMeasure } from "../../src/app/bench/measure.ts";
 import type { Ready } from "../../src/app/bench/peer.ts";
 import { toRatio } from "../../src/app/bench/ratio.ts";
 import { ask, PipedShell, type Shell, WrongAnswer } from "../../src/app/bench/shell.ts";
+import { GREETING } from "../../src/app/bench/site.ts";
 import { Tokens } from "../../src/app/bench/token.ts";
 import { takeTurns, type Turns } from "../../src/app/bench/turn.ts";
 import { benchReport } from "../support/bench_report.ts";
@@ -81,6 +83,33 @@ Deno.test("a wrong answer of any system ends the bench", async () => {
     error.message,
     'Cannot measure "echo hi": it gave status 0, "ho\\n", not status 0, "hi\\n"',
   );
+});
+
+Deno.test("among many sandboxes, a wrong answer stands before other failures", async () => {
+  let made = 0;
+  const site = {
+    ...{ scratch: "", archives: { venv: "", testbed: "" }, folders: { venv: "", testbed: "" } },
+    ...{ entries: 0, bytes: 0, python: "", signal: new AbortController().signal, ...nothing },
+  };
+  const ended: number[] = [];
+  const ground = {
+    version: null,
+    ...nothing,
+    sandbox: () => {
+      const number = ++made;
+      if (number === 1) return Promise.reject(new Error("no room"));
+      return Promise.resolve({
+        run: () => Promise.resolve({ status: 0, output: "ho\n", bytes: 3, ms: 0 }),
+        pids: () => Promise.resolve([]),
+        [Symbol.asyncDispose]: () => Promise.resolve(void ended.push(number)),
+      });
+    },
+  };
+  const task = { count: 2, atOnce: 2, site, isCold: false };
+  const one = { peer: ready("b")[0]!.peer, ground };
+  const wish = { questions: () => [GREETING] };
+  await assertRejects(() => raiseCrowd(one, task, wish), WrongAnswer);
+  assertEquals(ended, [2]);
 });
 
 Deno.test("an answer is found wherever its bytes are cut", async () => {

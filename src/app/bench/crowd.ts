@@ -5,7 +5,7 @@ import { dropCaches } from "./machine.ts";
 import { meanPhases } from "./measure.ts";
 import type { Task } from "./case.ts";
 import type { Ready } from "./peer.ts";
-import { ask, type Shell } from "./shell.ts";
+import { ask, type Shell, WrongAnswer } from "./shell.ts";
 import { PATHS, type Question, type Site } from "./site.ts";
 
 /** What it took. */
@@ -52,7 +52,10 @@ export async function raiseCrowd(
   try {
     if (isCold) await dropCaches();
     const begin = performance.now();
-    await Array.fromAsync(pooledMap(atOnce, Array(count).keys(), makeOne));
+    await Array.fromAsync(pooledMap(atOnce, Array(count).keys(), makeOne)).catch((error) => {
+      site.signal.throwIfAborted(); // whatever else it made fail
+      throw worstOf(error);
+    });
     const totalMs = performance.now() - begin;
     await look(shells);
     return {
@@ -63,6 +66,12 @@ export async function raiseCrowd(
   } finally {
     await endAll(shells, atOnce);
   }
+}
+
+/** Several fail at once: a wrong answer is the worst, else the first is told. */
+export function worstOf(error: unknown): unknown {
+  if (!(error instanceof AggregateError)) return error;
+  return error.errors.find((one) => one instanceof WrongAnswer) ?? error.errors[0];
 }
 
 /** Ends them, a few at once; the first failure is told when all were tried. */

@@ -50,7 +50,8 @@ export async function takeTurns<T>(
       try {
         samples.get(name)!.push(await sample(one));
       } catch (error) {
-        if (signal.aborted || name === OURS || error instanceof WrongAnswer) throw error;
+        signal.throwIfAborted();
+        if (name === OURS || error instanceof WrongAnswer) throw error;
         failed.add(name);
         samples.delete(name);
         onSkip({ peer: name, reason: `${turns.case}, ${turns.what}: ${messageOf(error)}` });

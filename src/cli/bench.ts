@@ -25,6 +25,7 @@ Cases:
   process   a program in a sandbox that is there
   session   a shell as its users drive one: echo hi, its opening, much output
   unpack    an archive to files
+  fork      a copy of a live sandbox, until it has shown what the original wrote
   memory    what an idle sandbox with a bash takes
   disk      what sandboxes that write take beside their environment
   soak      sandboxes made and ended in a row; nothing may stay

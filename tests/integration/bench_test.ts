@@ -87,13 +87,14 @@ Deno.test(
   "bench of the other cases checks what was done, and leaves nothing",
   forEach,
   async () => {
-    const cases = ["process", "session", "unpack", "memory", "disk", "soak"];
+    const cases = ["process", "session", "unpack", "fork", "memory", "disk", "soak"];
     const report = await bench(...cases, "--counts", "10", "--peers", "bare,tar");
     assertEquals(report.skipped, []);
     const counts = answers(report);
     assertEquals(counts["process 1 echo hi"], { minisandbox: 10, bare: 10 });
     assertEquals(counts["session 1 echo hi"], { minisandbox: 50, bare: 50 });
     assertEquals(counts["unpack 1 one archive"], { minisandbox: 1, tar: 1 });
+    assertEquals(counts["fork 1 10 MB written"], { minisandbox: 5 });
     assertEquals(counts["soak 10 made and ended"], { minisandbox: 9 });
     const valueOf = (part: string) =>
       report.measures.find(({ name }) => name === part)!.rows

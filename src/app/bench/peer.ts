@@ -19,7 +19,7 @@ export interface Peer {
 }
 
 /** What can be measured of a system. */
-export type Verb = "sandbox" | "process" | "session" | "unpack";
+export type Verb = "sandbox" | "process" | "session" | "unpack" | "fork";
 
 /** A system that is ready. */
 export interface Ground extends AsyncDisposable {
@@ -32,8 +32,16 @@ export interface Ground extends AsyncDisposable {
   readonly session?: () => Promise<Shell>;
   /** Unpacks an archive, and gives the directory where its files are then. */
   readonly unpack?: (archive: string, dir: string) => Promise<string>;
+  /** Makes a sandbox that can be copied while it lives. */
+  readonly original?: () => Promise<Original>;
   /** Directories on the disk that hold its environments and what its sandboxes write. */
   readonly directories?: readonly string[];
+}
+
+/** A sandbox, and copies of it that begin with what it has written. */
+export interface Original extends AsyncDisposable {
+  readonly shell: Shell;
+  readonly fork: () => Promise<Shell>;
 }
 
 /** A peer that can be used here. */

@@ -2,6 +2,7 @@
 import type { Case } from "../case.ts";
 import { prepare, start } from "./crowd.ts";
 import { disk } from "./disk.ts";
+import { fork } from "./fork.ts";
 import { memory } from "./memory.ts";
 import { process } from "./process.ts";
 import { session } from "./session.ts";
@@ -15,6 +16,7 @@ export const CASES: readonly Case[] = [
   process,
   session,
   unpack,
+  fork,
   memory,
   disk,
   soak,

@@ -11,7 +11,7 @@ import { DEFAULT_SPEC, type SandboxSpec } from "../../spec.ts";
 import { connect, disconnect } from "../../wire.ts";
 import { VERSION } from "../../../version.ts";
 import { OURS } from "../measure.ts";
-import type { Ground, Peer } from "../peer.ts";
+import type { Ground, Original, Peer } from "../peer.ts";
 import { BASH, PipedShell, type Shell } from "../shell.ts";
 import { PATHS, type Site, siteEnv } from "../site.ts";
 
@@ -19,7 +19,7 @@ import { PATHS, type Site, siteEnv } from "../site.ts";
 export const minisandbox: Peer = {
   name: OURS,
   what: "live server: copy-on-write /usr and layers, seccomp, init, an id range of its own",
-  verbs: ["sandbox", "process", "session", "unpack"],
+  verbs: ["sandbox", "process", "session", "unpack", "fork"],
   prepare: async (site) => {
     const ours = new Ours(site);
     await using undo = new AsyncDisposableStack();
@@ -28,6 +28,11 @@ export const minisandbox: Peer = {
     undo.move();
     return ours.toGround();
   },
+};
+
+/** No caller, no limit of time. */
+const OPTIONS = {
+  ...{ key: null, labels: {}, owner: null, ttlMs: null, idleMs: null, startTimeoutMs: null },
 };
 
 class Ours implements AsyncDisposable {
@@ -72,6 +77,7 @@ class Ours implements AsyncDisposable {
       },
       process: (argv) => this.#run(this.#kept!, argv),
       session: () => this.#openSession(this.#kept!),
+      original: () => this.#openOriginal(),
       unpack: (archive, dir) => this.#unpack(archive, dir),
       [Symbol.asyncDispose]: () => this[Symbol.asyncDispose](),
     };
@@ -83,10 +89,22 @@ class Ours implements AsyncDisposable {
   }
 
   async #create(): Promise<LiveSandbox> {
-    const { sandbox } = await this.#server.create(this.#spec, {
-      ...{ key: null, labels: {}, owner: null, ttlMs: null, idleMs: null, startTimeoutMs: null },
-    }, this.#call);
+    const { sandbox } = await this.#server.create(this.#spec, OPTIONS, this.#call);
     return sandbox;
+  }
+
+  async #openOriginal(): Promise<Original> {
+    const live = await this.#create();
+    const shell = await this.#startBash(live);
+    return {
+      shell,
+      fork: async () => {
+        const wish = { ...OPTIONS, count: 1, stops: true };
+        const [copy] = await this.#server.fork(live, wish, this.#call);
+        return await this.#startBash(copy!);
+      },
+      [Symbol.asyncDispose]: () => shell[Symbol.asyncDispose](),
+    };
   }
 
   #program(live: LiveSandbox, command: readonly string[]): Program {

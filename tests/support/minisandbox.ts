@@ -106,9 +106,9 @@ export async function printed(
 
 /** Starts the program; all its streams are pipes. */
 export function start(args: readonly string[], options: RunOptions = {}): Deno.ChildProcess {
-  const [subcommand = "", ...more] = args;
-  const mode = subcommand === "run" && !USES_USER_NAMESPACE ? ["--userns", "off"] : [];
-  const [program = "", ...rest] = [...options.under ?? [], BINARY, subcommand, ...mode, ...more];
+  const mode = args[0] === "run" && !USES_USER_NAMESPACE ? ["--userns", "off"] : [];
+  const all = [BINARY, ...args.slice(0, 1), ...mode, ...args.slice(1)];
+  const [program = "", ...rest] = [...options.under ?? [], ...all];
   return new Deno.Command(program, {
     args: rest,
     env: { MINISANDBOX_STORE: sharedStore(), ...options.env },

@@ -48,18 +48,18 @@ async function sample(server: TestServer): Promise<Sample> {
   };
 }
 
-/** Cgroups below those of a process, where they can be seen. */
+/** The cgroups that a server has made, where they can be seen. */
 function countCgroups(pid: number): number {
   const dirs = Deno.readTextFileSync(`/proc/${pid}/cgroup`).trim().split("\n").map((line) => {
     const [, controllers = "", path = ""] = line.split(":");
     return `/sys/fs/cgroup${controllers === "" ? "" : `/${controllers}`}${path}`;
   });
-  return dirs.reduce((sum, dir) => sum + countDirectories(dir), 0);
+  return dirs.reduce((sum, dir) => sum + countNamed(dir, `minisandbox-${pid}-`), 0);
 }
 
-function countDirectories(dir: string): number {
+function countNamed(dir: string, prefix: string): number {
   try {
-    return [...Deno.readDirSync(dir)].filter(({ isDirectory }) => isDirectory).length;
+    return [...Deno.readDirSync(dir)].filter(({ name }) => name.startsWith(prefix)).length;
   } catch {
     return 0; // another form of hierarchy
   }

@@ -29,16 +29,8 @@ export interface Identity {
   deno(args: readonly string[], signal: AbortSignal): Promise<boolean>;
 }
 
-/**
- * Yields ourselves, if we are root also without user namespaces, then each user named in `MINISANDBOX_TEST_USERS` if we are root; those named in
- * `MINISANDBOX_TEST_CGROUPS` too have cgroups of their own.
- *
- * A user gets a copy of the checkout, since ours may lie where he cannot read; it is removed when
- * the next one is asked for.
- *
- * @throws {Error} If a user is missing, or none is named where tests must run.
- */
-export async function* openIdentities(): AsyncGenerator<Identity> {
+/** Yields ourselves, and if we are root also ourselves without user namespaces. */
+export function* openSelves(): Generator<Identity> {
   yield openSelf(Deno.uid() === 0 ? "root" : `uid ${Deno.uid()}`);
   if (Deno.uid() !== 0) return;
   yield {
@@ -46,7 +38,19 @@ export async function* openIdentities(): AsyncGenerator<Identity> {
     isSelf: false,
     suites: ["escape"],
   };
+}
 
+/**
+ * Yields each user named in `MINISANDBOX_TEST_USERS` if we are root; those named in
+ * `MINISANDBOX_TEST_CGROUPS` too have cgroups of their own.
+ *
+ * A user gets a copy of the checkout, since ours may lie where he cannot read; it is removed when
+ * the next one is asked for.
+ *
+ * @throws {Error} If a user is missing, or none is named where tests must run.
+ */
+export async function* openUsers(): AsyncGenerator<Identity> {
+  if (Deno.uid() !== 0) return;
   const users = readNames("MINISANDBOX_TEST_USERS");
   const delegated = readNames("MINISANDBOX_TEST_CGROUPS");
   if (users.length === 0 && Deno.env.get("MUST_RUN") === "1") {

@@ -38,6 +38,8 @@ export class Relay implements Disposable {
   start(command: RunningCommand): void {
     this.#command = command;
     const { stdin, stdout, stderr } = command.wires;
+    // It runs already: our size may have changed since it was told.
+    if (this.#isTerminal) command.wires.resize(windowSize());
     if (this.#isTerminal && stdin !== null && Deno.stdin.isTerminal()) {
       Deno.stdin.setRaw(true);
       this.#isRaw = true;

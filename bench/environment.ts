@@ -1,4 +1,5 @@
 /** Environments of any size, made of this machine's Python: many small files and a few large ones. */
+import { type File, listFiles } from "../src/app/bench/filler.ts";
 import { run } from "./context.ts";
 
 /** The share of bytes in large files, as compiled libraries have it in a real environment. */
@@ -6,9 +7,6 @@ const LARGE_SHARE = 0.3;
 
 /** Large files are of this size. */
 const LARGE_BYTES = 24e6;
-
-/** Files of Python that are larger are left out: no small file of an environment is. */
-const SMALL_BYTES = 1e6;
 
 /** An environment as an archive. */
 export interface Environment {
@@ -73,28 +71,9 @@ export async function makeVariant(
   return variant;
 }
 
-interface File {
-  readonly path: string;
-  readonly size: number;
-}
-
 async function findLibrary(): Promise<string> {
   const code = "import sysconfig; print(sysconfig.get_path('stdlib'))";
   return (await run(["python3", "-I", "-c", code])).trim();
-}
-
-async function listFiles(dir: string): Promise<File[]> {
-  const found: File[] = [];
-  const entries = (await Array.fromAsync(Deno.readDir(dir)))
-    .toSorted((a, b) => a.name < b.name ? -1 : 1);
-  for (const { name, isFile, isDirectory } of entries) {
-    const path = `${dir}/${name}`;
-    if (isDirectory) found.push(...await listFiles(path));
-    if (!isFile) continue;
-    const { size } = await Deno.stat(path);
-    if (size <= SMALL_BYTES) found.push({ path, size });
-  }
-  return found;
 }
 
 /** Joins files, those after `skip` first, to one of `bytes`. */

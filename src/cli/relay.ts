@@ -6,7 +6,7 @@ import type { Wires } from "../app/wire.ts";
 import { Interrupted } from "./interrupted.ts";
 
 /** Signals that go on to the command. */
-const FORWARDED = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
+export const FORWARDED = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
 
 /** So many of these end a command that will not listen. */
 const INSISTENCE = 3;

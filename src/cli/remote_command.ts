@@ -1,8 +1,9 @@
 /** A command in a sandbox of a server that runs, with our own streams joined to it. */
 import type { ServerClient } from "../app/server/client.ts";
-import { signalNumber } from "../app/signal.ts";
+import type { Outcome } from "../app/outcome.ts";
+import { toExitCode } from "./exit_code.ts";
 import { connectServer } from "./remote.ts";
-import { windowSize } from "./relay.ts";
+import { FORWARDED, windowSize } from "./relay.ts";
 
 /** What is run, and how. */
 export interface RemoteCommand {
@@ -21,16 +22,8 @@ interface Output {
   readonly base64: string;
 }
 
-interface Ended {
-  readonly kind: string;
-  readonly code: number | null;
-  readonly signal: string | null;
-}
-
 /** So much may be on its way to us. */
 const CREDIT_BYTES = 1 << 20;
-
-const FORWARDED = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
 
 /** Runs it to its end, and gives the exit code. */
 export async function runRemote(wish: RemoteCommand): Promise<number> {
@@ -73,7 +66,7 @@ export async function runRemote(wish: RemoteCommand): Promise<number> {
     }
     feed(server, id).catch(() => {}); // the program has ended, which is told below
   }
-  const { ended } = await server.call<{ ended: { outcome: Ended } }>("process.wait", {
+  const { ended } = await server.call<{ ended: { outcome: Outcome } }>("process.wait", {
     process: id,
   });
   await written;
@@ -102,9 +95,4 @@ async function feed(server: ServerClient, process: string): Promise<void> {
     if (!written) return;
   }
   await server.call("process.write", { process, last: true });
-}
-
-function toExitCode({ kind, code, signal }: Ended): number {
-  if (kind === "timedOut") return 124;
-  return code ?? 128 + signalNumber((signal ?? "SIGKILL") as "SIGKILL");
 }

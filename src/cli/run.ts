@@ -1,6 +1,6 @@
 /** `minisandbox run`: one command in a new sandbox. */
 import { Node } from "../app/node.ts";
-import { type Outcome, Phases, type RunReport } from "../app/outcome.ts";
+import { Phases, type RunReport } from "../app/outcome.ts";
 import { run } from "../app/run.ts";
 import { settleSpec } from "../app/settle.ts";
 import { messageOf, MinisandboxError } from "../errors.ts";
@@ -8,7 +8,7 @@ import { OutcomeFile } from "./outcome_file.ts";
 import { onStderr, Progress } from "./progress.ts";
 import { Relay, windowSize } from "./relay.ts";
 import { findOutcomeFile, parseRunLine, type RunLine } from "./run_option.ts";
-import { signalNumber } from "../app/signal.ts";
+import { toExitCode } from "./exit_code.ts";
 import type { Subcommand } from "./subcommand.ts";
 
 const HELP = `Usage: minisandbox run [OPTION]... -- COMMAND [ARGUMENT]...
@@ -143,11 +143,6 @@ function measured(
   { phases, cpuMs, peakMemoryBytes }: RunReport,
 ): Pick<RunReport, "phases" | "cpuMs" | "peakMemoryBytes"> {
   return { phases, cpuMs, peakMemoryBytes };
-}
-
-function toExitCode({ kind, code, signal }: Outcome): number {
-  if (kind === "timedOut") return 124;
-  return code ?? 128 + signalNumber(signal as "SIGKILL");
 }
 
 function toErrorFields(error: unknown): Record<string, unknown> {

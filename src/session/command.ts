@@ -3,7 +3,8 @@ import { GoneError } from "../errors.ts";
 import type { Bash, Ending, Kind, Sent } from "./bash.ts";
 import { CHANNEL_LOST, REPORT_FLAG } from "./driver.ts";
 import type { RunResult, SessionOutcome, StopReason } from "./outcome.ts";
-import { DEFAULT_LIMIT, type Output, type OutputLimit, OutputRecord } from "./output.ts";
+import type { OutputLimit } from "./head_tail.ts";
+import { DEFAULT_LIMIT, type Output, OutputRecord } from "./output.ts";
 import type { Room } from "./room.ts";
 import { stop, within } from "./stop.ts";
 

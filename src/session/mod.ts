@@ -2,7 +2,8 @@
 export type { CommandOptions } from "./command.ts";
 export type { Pattern } from "./expect.ts";
 export type { RunResult, SessionOutcome } from "./outcome.ts";
-export { DEFAULT_LIMIT, type Output, type OutputLimit } from "./output.ts";
+export { HeadTail, type Kept, type OutputLimit } from "./head_tail.ts";
+export { DEFAULT_LIMIT, type Output } from "./output.ts";
 export {
   duplicate,
   inputPipe,

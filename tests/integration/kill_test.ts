@@ -3,6 +3,7 @@ import { assertEquals } from "@std/assert";
 import { delay } from "@std/async/delay";
 import { adoptOrphans, awaitNoDescendants } from "../support/descendants.ts";
 import { assertNothingLeft, minisandbox, sharedStore, start } from "../support/minisandbox.ts";
+import { randomFrom } from "../support/random.ts";
 import { readUntil } from "../support/read_until.ts";
 import { tar } from "../support/tar.ts";
 import { tempDir } from "../support/temp_dir.ts";
@@ -40,7 +41,8 @@ function describeLayers(store: string): string[][] {
 
 Deno.test(`after kill -9 at ${KILLS} moments nothing survives the next start`, async () => {
   using temp = tempDir();
-  const random = randomFrom(SEED);
+  const below = randomFrom(SEED);
+  const random = () => below(2 ** 32) / 2 ** 32;
   const archive = `${temp.path}/x.tar`;
   makeArchive(archive, 0);
   const store = sharedStore();
@@ -191,15 +193,4 @@ function awaitNewPids(count: number, deadlineMs: number): void {
   const first = last();
   const until = performance.now() + deadlineMs;
   while (last() - first < count && performance.now() < until);
-}
-
-/** Mulberry32: numbers from 0 to 1 that a seed decides. */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

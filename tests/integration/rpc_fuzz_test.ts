@@ -3,6 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { concat } from "@std/bytes/concat";
 import { encodeFrame, RPC_ERRORS } from "../../src/rpc/mod.ts";
 import { connectPeer, type Received } from "../support/rpc_peer.ts";
+import { randomFrom } from "../support/random.ts";
 
 const SEED = 20_261_130;
 const MESSAGES = 100_000;
@@ -37,17 +38,6 @@ const FRAGMENTS = [
   Uint8Array.of(0xed, 0xa0, 0x80),
   encoder.encode("[".repeat(200)),
 ];
-
-/** Numbers below `limit` that are the same in each run (mulberry32). */
-function random(seed: number): (limit: number) => number {
-  let state = seed;
-  return (limit) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * limit);
-  };
-}
 
 /** What mutations put in the place of a member's value. */
 const VALUES = ["null", "true", '"x"', "1", "-0", "1e99", "9007199254740993", "{}", "[[]]", '"2.0"']
@@ -104,7 +94,7 @@ function check(answer: Received): void {
 }
 
 Deno.test(`${MESSAGES} mutated messages, a line each: no later request is lost`, async () => {
-  const below = random(SEED);
+  const below = randomFrom(SEED);
   using pair = connectPeer(dispatch, { maxMessageBytes: 2000 });
   const { peer, connection } = pair;
   const answered: Record<string, number> = {};
@@ -138,7 +128,7 @@ Deno.test(`${MESSAGES} mutated messages, a line each: no later request is lost`,
 });
 
 Deno.test("mutated messages, with headers among garbage: no later request is lost", async () => {
-  const below = random(SEED + 1);
+  const below = randomFrom(SEED + 1);
   using pair = connectPeer(dispatch, { maxMessageBytes: 2000 });
   const { peer, connection } = pair;
   const decoder = new TextDecoder("latin1");

@@ -1,6 +1,7 @@
 /** Tests that no message, however mutated, ends a server or keeps it from answering the next. */
 import { assert, assertEquals } from "@std/assert";
 import { METHODS } from "../../src/app/server/method/mod.ts";
+import { randomFrom } from "../support/random.ts";
 import { TestServer } from "../support/rpc_client.ts";
 
 const COUNT = Number(Deno.env.get("MINISANDBOX_TEST_FUZZ") ?? 5000);
@@ -31,14 +32,6 @@ const VALUES = [
 
 /** No call that ends the server, or that takes what is on this machine away. */
 const SPARED = new Set(["shutdown", "layer.remove", "environment.remove"]);
-
-function randomFrom(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state * 1664525 + 1013904223) % 2 ** 32;
-    return Math.floor(state / 2 ** 32 * below);
-  };
-}
 
 Deno.test(`${COUNT} mutated calls to a server are answered, and so is each call after (seed ${SEED})`, async () => {
   await using server = new TestServer("--max-sandboxes", "8", "--log", "none");

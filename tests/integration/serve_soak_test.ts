@@ -5,6 +5,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { pooledMap } from "@std/async/pool";
 import { assertNothingLeft, minisandbox, sharedStore } from "../support/minisandbox.ts";
+import { randomFrom } from "../support/random.ts";
 import { TestServer } from "../support/rpc_client.ts";
 import { adoptOrphans, awaitNoDescendants } from "../support/descendants.ts";
 
@@ -101,17 +102,8 @@ Deno.test(`${SOAK} sandboxes of a server, ${AT_ONCE} at once, leave it as it was
 
 adoptOrphans();
 
-/** Numbers from 0 to 1, the same for the same seed. */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 1664525 + 1013904223) % 2 ** 32;
-    return state / 2 ** 32;
-  };
-}
-
 Deno.test(`after ${CHAOS} kills of servers, inits and shells nothing is left (seed ${SEED})`, async () => {
-  const random = randomFrom(SEED);
+  const below = randomFrom(SEED);
   let kills = 0;
   while (kills < CHAOS) {
     const server = new TestServer();
@@ -126,7 +118,7 @@ Deno.test(`after ${CHAOS} kills of servers, inits and shells nothing is left (se
           command: "sleep 0.05; ps ax >/dev/null",
         });
         const other = server.run(sandbox, "setsid sleep 100 & sleep 0.02");
-        if (random() < 0.5) {
+        if (below(2) === 0) {
           kills++;
           if (i % 2 === 0) kill(pid);
           else server.run(sandbox, "kill -9 -1").catch(() => {});
@@ -136,7 +128,7 @@ Deno.test(`after ${CHAOS} kills of servers, inits and shells nothing is left (se
       }
     });
     for (const job of jobs) job.catch(() => {}); // the server is killed under them
-    const until = 3 + Math.floor(random() * 10);
+    const until = 3 + below(10);
     const before = kills;
     while (kills - before < until && kills < CHAOS) await server.call("metrics").catch(() => {});
     kills++;

@@ -1,22 +1,9 @@
 /** Archives of every kind that we read, and damage done to them by chance, the same for the same seed. */
 import { concat } from "@std/bytes/concat";
+import type { Random } from "./random.ts";
 import { type Member, member, pax, sign, tar } from "./tar.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
-
-/** Gives a number from 0 up to, not with, another one. */
-export type Random = (below: number) => number;
-
-/** Makes a generator of random numbers (mulberry32). */
-export function randomFrom(seed: number): Random {
-  let state = seed >>> 0;
-  return (below) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
 
 /** Gives small archives whose names and links reach for `outside`, an absolute path. */
 export function seedArchives(outside: string): Bytes[] {

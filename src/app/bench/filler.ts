@@ -25,12 +25,14 @@ export async function fillTree(
   return count;
 }
 
-interface File {
+/** A file of a library. */
+export interface File {
   readonly path: string;
   readonly size: number;
 }
 
-async function listFiles(dir: string): Promise<File[]> {
+/** Lists the small files beneath a directory, the same order each time. */
+export async function listFiles(dir: string): Promise<File[]> {
   const found: File[] = [];
   const entries = (await Array.fromAsync(Deno.readDir(dir)))
     .toSorted((a, b) => a.name < b.name ? -1 : 1);

@@ -1,6 +1,6 @@
 /** Schemas that many methods share. */
 import * as z from "zod/mini";
-import type { Keep } from "./collector.ts";
+import type { OutputLimit } from "../../session/mod.ts";
 
 /** Says what a field means, for the reference. */
 export function field<T extends z.ZodMiniType>(meaning: string, schema: T): T {
@@ -44,10 +44,10 @@ export const keep = z.strictObject({
 });
 
 /** How much of an output is kept if nothing is said. */
-const DEFAULT_KEEP: Keep = { headBytes: 2 ** 20, tailBytes: 2 ** 20 };
+const DEFAULT_KEEP: OutputLimit = { headBytes: 2 ** 20, tailBytes: 2 ** 20 };
 
 /** Completes what was said by what is kept if nothing is said. */
-export function toKeep(wish: z.infer<typeof keep> = {}): Keep {
+export function toKeep(wish: z.infer<typeof keep> = {}): OutputLimit {
   const { headBytes = DEFAULT_KEEP.headBytes, tailBytes = DEFAULT_KEEP.tailBytes } = wish;
   return { headBytes, tailBytes };
 }

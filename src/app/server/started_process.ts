@@ -1,6 +1,7 @@
 /** A program of process.start or process.run: what it printed is kept, streamed, or both. */
 import type { Program, Sandbox } from "../../sandbox/mod.ts";
-import { type Collected, Collector, type Keep } from "./collector.ts";
+import { HeadTail, type OutputLimit } from "../../session/mod.ts";
+import { type Collected, toCollected } from "./collected.ts";
 import {
   LiveProcess,
   type ProcessEnd,
@@ -18,7 +19,7 @@ export type Stream = (
 
 /** How it is run, and what becomes of its output. */
 export interface StartOptions extends Omit<ProcessOptions, "onOutput"> {
-  readonly keep: Keep;
+  readonly keep: OutputLimit;
   /** Null if nothing is streamed. */
   readonly stream: Stream | null;
 }
@@ -35,7 +36,7 @@ export class StartedProcess {
   readonly started = new Date();
   /** What it came to; null while it runs. */
   end: ProcessEnd | null = null;
-  readonly #collectors: Readonly<Record<StreamName, Collector>>;
+  readonly #printed: Readonly<Record<StreamName, HeadTail>>;
 
   /** Starts it. @throws As `LiveProcess.start`. */
   static async start(
@@ -44,21 +45,21 @@ export class StartedProcess {
     options: StartOptions,
   ): Promise<StartedProcess> {
     const { keep, stream } = options;
-    const collectors = { stdout: new Collector(keep), stderr: new Collector(keep) };
+    const printed = { stdout: new HeadTail(keep), stderr: new HeadTail(keep) };
     const live = await LiveProcess.start(sandbox, program, {
       ...options,
       onOutput: (name, bytes) => {
-        const offset = collectors[name].totalBytes;
-        collectors[name].push(bytes);
+        const offset = printed[name].totalBytes;
+        printed[name].push(bytes);
         return stream?.(name, offset, bytes);
       },
     });
-    return new StartedProcess(live, collectors);
+    return new StartedProcess(live, printed);
   }
 
-  private constructor(live: LiveProcess, collectors: Readonly<Record<StreamName, Collector>>) {
+  private constructor(live: LiveProcess, printed: Readonly<Record<StreamName, HeadTail>>) {
     this.live = live;
-    this.#collectors = collectors;
+    this.#printed = printed;
     live.ended.then((end) => this.end = end, () => {});
   }
 
@@ -70,7 +71,10 @@ export class StartedProcess {
 
   /** Gives what it has printed so far. */
   collect(withBase64: Base64Wish): Pick<ProcessResult, "stdout" | "stderr"> {
-    const { stdout, stderr } = this.#collectors;
-    return { stdout: stdout.collect(withBase64), stderr: stderr.collect(withBase64) };
+    const { stdout, stderr } = this.#printed;
+    return {
+      stdout: toCollected(stdout.read(), withBase64),
+      stderr: toCollected(stderr.read(), withBase64),
+    };
   }
 }

@@ -51,15 +51,15 @@ const ended = {
   durationMs: z.number(),
   cpuMs: z.number(),
   peakMemoryBytes: z.nullable(z.number()),
-  stdout: collected,
-  stderr: collected,
 };
+
+const printed = { stdout: collected, stderr: collected };
 
 const run = method({
   summary: "Runs a program to its end. At a deadline, it and all that it started are ended, and " +
     "what it had printed is told.",
   params: z.strictObject({ ...startFields, base64: base64Wish }),
-  result: z.strictObject(ended),
+  result: z.strictObject({ ...ended, ...printed }),
   example: {
     params: { sandbox: "sb-5f1c09aa-1", command: "echo hi; exit 3", timeoutMs: 60000 },
     result: {
@@ -206,14 +206,8 @@ const wait = method({
     base64: base64Wish,
   }),
   result: z.strictObject({
-    ended: z.nullable(z.strictObject({
-      outcome,
-      durationMs: z.number(),
-      cpuMs: z.number(),
-      peakMemoryBytes: z.nullable(z.number()),
-    })),
-    stdout: collected,
-    stderr: collected,
+    ended: z.nullable(z.strictObject(ended)),
+    ...printed,
   }),
   run: async ({ process, timeoutMs = null, base64 = false }, site) => {
     const { sandbox, started } = find(process, site);

@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { NotFoundError, UsageError } from "../../../errors.ts";
 import type { Exchange, Pattern, RunResult, Shell } from "../../../session/mod.ts";
-import { toCollected } from "../collector.ts";
+import { toCollected } from "../collected.ts";
 import type { LiveSandbox } from "../live_sandbox.ts";
 import { method, type Site } from "../method.ts";
 import { openNamedSession } from "../open_session.ts";

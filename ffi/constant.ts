@@ -227,6 +227,12 @@ export const PROT = { PROT_READ: 1, PROT_WRITE: 2, PROT_EXEC: 4 } as const;
 /** Kinds of mapping, for `mmap(2)`. */
 export const MAP = { MAP_PRIVATE: 2, MAP_ANONYMOUS: 0x20 } as const;
 
+/** Flags of inodes (ioctl_iflags(2)). */
+export const FS_FLAG = {
+  /** Directories in it belong to different matters: ext4 lays them far from each other. */
+  FS_TOPDIR_FL: 0x0002_0000,
+} as const;
+
 /** Requests of `ioctl(2)`. */
 export const IOCTL = {
   TCGETS: 0x5401,
@@ -240,6 +246,8 @@ export const IOCTL = {
   TIOCGPTN: 0x80045430,
   TIOCSPTLCK: 0x40045431,
   TIOCSIG: 0x40045436,
+  FS_IOC_GETFLAGS: 0x80086601,
+  FS_IOC_SETFLAGS: 0x40086602,
   SIOCADDRT: 0x890b,
   SIOCSIFFLAGS: 0x8914,
   SIOCSIFADDR: 0x8916,

@@ -4,6 +4,7 @@ export * from "./constant.ts";
 export { readDirectory, readLinkAt } from "./directory.ts";
 export * from "./errno.ts";
 export * from "./file.ts";
+export * from "./inode_flag.ts";
 export * from "./layout.ts";
 export { machineCode } from "./code.ts";
 export * from "./lock.ts";

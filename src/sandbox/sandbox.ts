@@ -1,5 +1,6 @@
 /** One sandbox that is alive: its programs, its terminals and its end. */
 import {
+  awaitReadable,
   CLONE,
   closeQuietly,
   F,
@@ -51,6 +52,9 @@ import { Trees } from "./tree.ts";
 
 /** How long a program may take to be executed before it is given up. */
 const START_MS = 10_000;
+
+/** So long we stand still for it: most are executed by then, and to be told costs more. */
+const PATIENCE_MS = 2;
 
 /** Descriptors that a program gets; ours are closed once it has them. */
 export interface Stdio {
@@ -165,7 +169,7 @@ export class Sandbox {
     const pid = running.output("pid");
     if (pid <= 0) throw this.#toError(running);
     const process = this.#trees.add(pid);
-    const isDone = await readable(executed, START_MS);
+    const isDone = awaitReadable(executed, PATIENCE_MS) || await readable(executed, START_MS);
     const refusal = running.refusal();
     const answers = isDone ? readAnswers(executed) : [];
     if (isDone && refusal === null && answers.length === 0) return process;

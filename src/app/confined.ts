@@ -233,7 +233,7 @@ export class Worker {
       hostname: "worker",
       limits: NO_LIMITS,
     };
-    return this.#engine().create(layout, { uid: 0, gid: 0 }, null);
+    return await this.#engine().create(layout, { uid: 0, gid: 0 }, null);
   }
 }
 

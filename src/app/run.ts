@@ -57,10 +57,10 @@ async function prepareAndRun(
   const program = toProgram(spec, prepared.user);
   signal.throwIfAborted();
 
-  engine.fill(1);
+  await engine.fill(1);
   phases.end("namespaces");
   await using place = await openPlace(node, spec, prepared);
-  const sandbox = engine.create(place.layout, prepared.user, place.lockFd);
+  const sandbox = await engine.create(place.layout, prepared.user, place.lockFd);
   phases.end("create");
   let report: RunReport;
   try {

@@ -9,6 +9,7 @@ import {
   type TableEntry,
   type Vclone,
   vclone,
+  vcloneAside,
 } from "../../ffi/mod.ts";
 import { SetupError } from "../errors.ts";
 import { remedyFor } from "./remedy.ts";
@@ -54,6 +55,20 @@ type Encoding = Means & {
  * @throws {SyscallError} If the process cannot be made.
  */
 export function carryOut(plan: Plan, means: Means): Running {
+  const { table, toRunning } = write(plan, means);
+  return toRunning(vclone(means.memory, table, means.flags ?? 0));
+}
+
+/** Starts one that goes on beside this thread: see `vcloneAside`. @throws As `carryOut`. */
+export function carryOutAside(plan: Plan, means: Means): Running {
+  const { table, toRunning } = write(plan, means);
+  return toRunning(vcloneAside(means.memory, table, means.flags ?? 0));
+}
+
+function write(
+  plan: Plan,
+  means: Means,
+): { readonly table: readonly TableEntry[]; readonly toRunning: (child: Vclone) => Running } {
   const outputs = new Map<string, number>();
   const encoding: Encoding = { ...means, vectors: new Map(), rooms: new Map() };
   const table = plan.map((step, index) => {
@@ -61,8 +76,7 @@ export function carryOut(plan: Plan, means: Means): Running {
     if (step.output !== undefined) outputs.set(step.output, index);
     return entry;
   });
-  const child = vclone(means.memory, table, means.flags ?? 0);
-  return {
+  const toRunning = (child: Vclone): Running => ({
     child,
     output: (name) => child.result(outputs.get(name)!),
     room(name): Uint8Array<ArrayBuffer> {
@@ -75,7 +89,8 @@ export function carryOut(plan: Plan, means: Means): Running {
       const step = plan[failure.index]!;
       return { step, error: new SyscallError(showCall(step), failure.errno) };
     },
-  };
+  });
+  return { table, toRunning };
 }
 
 /** Turns a refused step into the error that the caller sees. */

@@ -6,13 +6,12 @@ import {
   isErrno,
   joinSessionKeyring,
   kill,
-  Memory,
   O,
   openAt,
   pipe,
   PR,
   prctl,
-  read,
+  readable,
   resetSignal,
   SIGNAL,
   socketPair,
@@ -20,11 +19,12 @@ import {
 } from "../../ffi/mod.ts";
 
 import { SetupError } from "../errors.ts";
-import { carryOut, type Means, type Running, toSetupError } from "./carry_out.ts";
+import { carryOut, carryOutAside, type Means, type Running, toSetupError } from "./carry_out.ts";
 import { Cgroup } from "./cgroup/group.ts";
 import type { Controller } from "./cgroup/hierarchy.ts";
 import { CgroupParent } from "./cgroup/parent.ts";
 import { neededControllers } from "./cgroup/setting.ts";
+import { Crew } from "./crew.ts";
 import {
   MAX_LOWERS,
   PIVOT,
@@ -43,6 +43,7 @@ import type { Network } from "./network_plan.ts";
 import type { Layout } from "./layout.ts";
 import { writeHolderMaps } from "./map.ts";
 import { CWD } from "./process_step.ts";
+import { type Loan, PlanMemory } from "./plan_memory.ts";
 import { openProgram } from "./program_file.ts";
 import { noUserNamespace } from "./remedy.ts";
 import { Sandbox } from "./sandbox.ts";
@@ -64,19 +65,20 @@ interface ShownUser {
 
 const ROOT: ShownUser = { uid: 0, gid: 0 };
 
-/** Enough for the table of any plan but one with a large environment. */
-const PLAN_BYTES = 128 * 1024;
-
 /** How long a process of ours may take to start. */
 const READY_MS = 10_000;
 
 /** Makes sandboxes. Everything it made ends with it, and with this process. */
 export class Engine implements Disposable {
   readonly host: Host;
-  readonly #memory = new Memory(PLAN_BYTES);
+  /** Who carries out plans. */
+  readonly crew = new Crew();
+  /** What they are written to. */
+  readonly memory = new PlanMemory();
   #fds: Record<string, number> = {};
+  /** Descriptors that have been replaced, but may stand in a plan still. */
+  readonly #replaced: number[] = [];
   readonly #pairs: Pair[] = [];
-  #ready = -1;
   #template = USUAL_TEMPLATE;
   #cgroups: CgroupParent | undefined;
   #pairCount = 0;
@@ -118,9 +120,6 @@ export class Engine implements Disposable {
     const alive = socketPair();
     fds["alive"] = alive.reader;
     fds["owner"] = alive.writer;
-    const ready = pipe(O.O_CLOEXEC);
-    fds["ready"] = ready.writer;
-    this.#ready = ready.reader;
 
     this.#startHolder();
     this.#makeTemplate(USUAL_TEMPLATE);
@@ -128,41 +127,46 @@ export class Engine implements Disposable {
 
   /** Prepares the mount namespaces that sandboxes come from. */
   #makeTemplate(wanted: Omit<Template, "quotas">): void {
-    const means = { flags: CLONE.CLONE_FILES };
+    using loan = this.memory.lend();
+    const means = { ...this.#means(loan), flags: CLONE.CLONE_FILES };
     const quotas = this.#hasOwners ? shareOf(this.host.quotas) : halfOf(this.host.quotas);
     let template: Template = { ...wanted, quotas };
     let namespaces: Running;
     try {
-      namespaces = this.#run(planNamespaces(this.#standing, template), means);
+      namespaces = finish(planNamespaces(this.#standing, template), means);
     } catch (error) {
       const isPivot = error instanceof SetupError && error.step === PIVOT;
       if (!isPivot || !isErrno(error.cause, "EPERM")) throw error;
       template = { ...template, pivots: false };
-      namespaces = this.#run(planNamespaces(this.#standing, template), means);
+      namespaces = finish(planNamespaces(this.#standing, template), means);
     }
     wait(namespaces.output("pid"));
     for (const name of ["host-mounts", "template"]) {
       const before = this.#fds[name];
-      if (before !== undefined) closeQuietly(before);
+      if (before !== undefined) this.#replaced.push(before);
       this.#fds[name] = namespaces.output(name);
     }
     this.#template = template;
   }
 
   #startHolder(): void {
+    using loan = this.memory.lend();
+    using ready = new Ready();
     let holder: Running;
     try {
       const user = this.#standing.hasUserNamespace ? CLONE.CLONE_NEWUSER : 0;
       const flags = user | CLONE.CLONE_NEWPID;
-      holder = underHalf(this.host.quotas, () => this.#launch(planHolder(), { flags }));
+      const means = { ...this.#means(loan, { ready: ready.writer }), flags };
+      holder = underHalf(this.host.quotas, () => carryOut(planHolder(), means));
     } catch (error) {
       throw noUserNamespace(error);
     }
     this.#holderPid = holder.child.pid;
     this.#fds["holder"] = holder.child.pidfd;
+    const isReady = ready.await();
     const refusal = holder.refusal();
     if (refusal !== null) throw toSetupError(refusal);
-    this.#awaitInit("the holder");
+    if (!isReady) throw notReady("the holder");
     if (!this.#standing.hasUserNamespace) return;
     writeHolderMaps(this.#holderPid, this.host.identity);
     this.#fds["holder-user"] = openNamespace(this.#holderPid, "user");
@@ -174,9 +178,13 @@ export class Engine implements Disposable {
   }
 
   /** Makes pairs of namespaces in advance, until `count` are ready. */
-  fill(count: number): void {
+  async fill(count: number): Promise<void> {
     const processes = this.#pairProcesses(DEFAULT_LIMITS);
-    while (this.#pairs.length < count) this.#pairs.push(this.#makePair(ROOT, "none", processes));
+    await this.crew.with(async () => {
+      while (this.#pairs.length < count) {
+        this.#pairs.push(await this.#makePair(ROOT, "none", processes));
+      }
+    });
   }
 
   /**
@@ -186,21 +194,22 @@ export class Engine implements Disposable {
    * @param keep A descriptor that init holds until it has ended, such as that of a lock.
    * @throws {SetupError} If a step is refused.
    */
-  create(
-    layout: Layout,
-    user: ShownUser,
-    keep: number | null,
-  ): Sandbox {
+  create(layout: Layout, user: ShownUser, keep: number | null): Promise<Sandbox> {
+    return this.crew.with(() => this.#create(layout, user, keep));
+  }
+
+  async #create(layout: Layout, user: ShownUser, keep: number | null): Promise<Sandbox> {
     const lowers = layout.parts.reduce((sum, part) => sum + part.lowers.length, 0);
     if (lowers > this.#template.lowers) {
       this.#makeTemplate({ ...this.#template, lowers: MAX_LOWERS });
     }
-    const cgroup = this.#makeCgroup(layout.limits);
-    const pair = this.#takePair(user, layout);
+    const pair = await this.#takePair(user, layout);
+    let cgroup: Cgroup | null = null;
     try {
-      const running = this.#run(planSandbox(layout, planFacts(this.host, cgroup)), {
-        fds: { "pair-net": pair.net, keep: keep ?? this.#fds["null"]! },
-      });
+      cgroup = this.#makeCgroup(layout.limits);
+      using loan = this.memory.lend();
+      const means = this.#means(loan, { "pair-net": pair.net, keep: keep ?? this.#fds["null"]! });
+      const running = await this.#run(planSandbox(layout, planFacts(this.host, cgroup)), means);
       const mapsRoot = this.host.identity.kind !== "single" || (user.uid === 0 && user.gid === 0);
       const made = { user: pair.user, layout, cgroup, mapsRoot };
       const sandbox = new Sandbox(this, made, running.output("pid"));
@@ -218,7 +227,8 @@ export class Engine implements Disposable {
     if (this.host.identity.kind !== "root") return false;
     const known = this.#mapping.get(path);
     if (known !== undefined) return known;
-    const running = this.#launch(planIdMapping(path, planFacts(this.host, null)));
+    using loan = this.memory.lend();
+    const running = carryOut(planIdMapping(path, planFacts(this.host, null)), this.#means(loan));
     wait(running.child.pid);
     closeQuietly(running.child.pidfd);
     const isPossible = running.refusal() === null;
@@ -264,38 +274,54 @@ export class Engine implements Disposable {
   }
 
   /** Pairs of the usual kind are kept ready. */
-  #takePair(user: ShownUser, { network, limits }: Layout): Pair {
+  async #takePair(user: ShownUser, { network, limits }: Layout): Promise<Pair> {
     const isShownAsRoot = this.host.identity.kind !== "single" ||
       (user.uid === 0 && user.gid === 0);
     const processes = this.#pairProcesses(limits);
     const isUsual = isShownAsRoot && network !== "blackhole" &&
       processes === this.#pairProcesses(DEFAULT_LIMITS);
-    return (isUsual ? this.#pairs.pop() : undefined) ?? this.#makePair(user, network, processes);
+    return (isUsual ? this.#pairs.pop() : undefined) ??
+      await this.#makePair(user, network, processes);
   }
 
   /** The one id of a user without subordinate ids may be shown as any. */
-  #makePair({ uid, gid }: ShownUser, network: Network, processes: number | null): Pair {
-    const { identity } = this.host;
+  async #makePair(
+    { uid, gid }: ShownUser,
+    network: Network,
+    processes: number | null,
+  ): Promise<Pair> {
+    const { identity, quotas } = this.host;
     const limit = this.#hasOwners ? { processes, owner: this.#nextOwner() } : null;
-    const quotas = shareOf(this.host.quotas);
-    const keeper = this.#launch(planPair(this.#standing, network, { limit, quotas }));
-    const { pid, pidfd } = keeper.child;
+    const plan = planPair(this.#standing, network, { limit, quotas: shareOf(quotas) });
+    using loan = this.memory.lend();
+    using ready = new Ready();
+    const means = this.#means(loan, { ready: ready.writer });
+    const { isAlone } = this.crew;
+    const keeper = isAlone ? carryOut(plan, means) : carryOutAside(plan, means);
+    const { pid } = keeper.child;
     try {
+      const isReady = isAlone ? ready.await() : await ready.wait();
       const refusal = keeper.refusal();
       if (refusal !== null) throw toSetupError(refusal);
-      this.#awaitInit("the keeper of a pair of namespaces");
+      if (!isReady) throw notReady("the keeper of a pair of namespaces");
       if (this.#standing.hasUserNamespace) {
         const uids = toMapText(nestedExtents(identity.uids, uid));
         const gids = toMapText(nestedExtents(identity.gids, gid));
-        this.#run(planIdMaps(pid, { uids, gids }, this.#standing));
+        await this.#run(planIdMaps(pid, { uids, gids }, this.#standing), this.#means(loan));
       }
       const user = openNamespace(pid, "user");
       const net = openNamespace(pid, "net");
       return { user, net, [Symbol.dispose]: () => closeQuietly(user, net) };
     } finally {
-      endChild(pid);
-      closeQuietly(pidfd);
+      await this.#endKeeper(keeper);
     }
+  }
+
+  async #endKeeper({ child: { pid, pidfd } }: Running): Promise<void> {
+    killQuietly(pid);
+    if (!this.crew.isAlone) await readable(pidfd);
+    reapQuietly(pid);
+    closeQuietly(pidfd);
   }
 
   /** Owners are users of the holder, each again only when all have been: the first id is root's. */
@@ -305,59 +331,105 @@ export class Engine implements Disposable {
     return first + this.#pairCount++ % (inside + count - first);
   }
 
-  /** A vfork returns before the execution is complete: the id maps in /proc are not ours until then. */
-  #awaitInit(what: string): void {
-    if (!awaitReadable(this.#ready, READY_MS)) {
-      throw new SetupError("execute init", `Cannot start ${what}: not done in ${READY_MS} ms`);
-    }
-    read(this.#ready, new Uint8Array(1));
+  /** Carries out a plan to its end. @throws {SetupError} As `finish`. */
+  async #run(plan: Plan, means: Means): Promise<Running> {
+    return reapFirst(plan, await this.crew.carryOut(plan, means));
   }
 
-  /**
-   * Carries out a plan to its end, and reaps the process that began it.
-   *
-   * @throws {SetupError} If a step is refused; the process it was made for has ended then.
-   */
-  #run(plan: Plan, means: Partial<Means> = {}): Running {
-    const running = this.#launch(plan, means);
-    wait(running.child.pid);
-    closeQuietly(running.child.pidfd);
-    const refusal = running.refusal();
-    if (refusal === null) return running;
-    const made = plan.some((step) => step.output === "pid") ? running.output("pid") : 0;
-    if (made > 0) reapQuietly(made);
-    throw toSetupError(refusal);
-  }
-
-  #launch(plan: Plan, means: Partial<Means> = {}): Running {
-    this.#memory.clear();
-    const fds = { ...this.#fds, ...means.fds };
-    return carryOut(plan, { memory: this.#memory, flags: means.flags ?? 0, fds });
+  #means({ memory }: Loan, fds: Readonly<Record<string, number>> = {}): Means {
+    return { memory, fds: { ...this.#fds, ...fds } };
   }
 
   /** Ends the holder, and with it every sandbox. */
   [Symbol.dispose](): void {
-    for (const pair of this.#pairs.splice(0)) pair[Symbol.dispose]();
-    const fds = Object.values(this.#fds).concat(this.#ready);
+    const fds = Object.values(this.#fds).concat(this.#replaced.splice(0));
     this.#fds = {};
-    this.#ready = -1;
-    closeQuietly(...fds.filter((fd) => fd >= 0));
-    if (this.#holderPid > 0) endChild(this.#holderPid);
+    this.crew.whenIdle(() => {
+      for (const pair of this.#pairs.splice(0)) pair[Symbol.dispose]();
+      closeQuietly(...fds.filter((fd) => fd >= 0));
+      this.memory[Symbol.dispose]();
+    });
+    if (this.#holderPid > 0) {
+      killQuietly(this.#holderPid);
+      reapQuietly(this.#holderPid);
+    }
     this.#holderPid = 0;
   }
+}
+
+/**
+ * Carries out a plan to its end, and reaps the process that began it.
+ *
+ * @throws {SetupError} If a step is refused; the process it was made for has ended then.
+ */
+function finish(plan: Plan, means: Means): Running {
+  return reapFirst(plan, carryOut(plan, means));
+}
+
+function reapFirst(plan: Plan, running: Running): Running {
+  wait(running.child.pid);
+  closeQuietly(running.child.pidfd);
+  const refusal = running.refusal();
+  if (refusal === null) return running;
+  const made = plan.some((step) => step.output === "pid") ? running.output("pid") : 0;
+  if (made > 0) reapQuietly(made);
+  throw toSetupError(refusal);
+}
+
+/** A vfork returns before the execution is complete: the id maps in /proc are not ours until then. */
+class Ready implements Disposable {
+  readonly #reader: number;
+  #writer: number;
+
+  constructor() {
+    const { reader, writer } = pipe(O.O_CLOEXEC);
+    this.#reader = reader;
+    this.#writer = writer;
+  }
+
+  /** What init writes to. */
+  get writer(): number {
+    return this.#writer;
+  }
+
+  /** Waits until init says that it runs, or has ended; false if that takes too long. */
+  await(): boolean {
+    this.#letGo();
+    return awaitReadable(this.#reader, READY_MS);
+  }
+
+  /** Does the same while this thread goes on. */
+  async wait(): Promise<boolean> {
+    this.#letGo();
+    return await readable(this.#reader, READY_MS);
+  }
+
+  /** From here on only init has it. */
+  #letGo(): void {
+    closeQuietly(this.#writer);
+    this.#writer = -1;
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#writer >= 0) this.#letGo();
+    closeQuietly(this.#reader);
+  }
+}
+
+function notReady(what: string): SetupError {
+  return new SetupError("execute init", `Cannot start ${what}: not done in ${READY_MS} ms`);
 }
 
 function openNamespace(pid: number, kind: string): number {
   return openAt(CWD, `/proc/${pid}/ns/${kind}`, O.O_CLOEXEC);
 }
 
-function endChild(pid: number): void {
+function killQuietly(pid: number): void {
   try {
     kill(pid, SIGNAL.SIGKILL);
   } catch (error) {
     if (!isErrno(error, "ESRCH")) throw error;
   }
-  reapQuietly(pid);
 }
 
 function reapQuietly(pid: number): void {

@@ -1,7 +1,7 @@
 /** What every process inside is bound to before its first instruction, as steps. */
 import { CAP, machine, PR, SECCOMP, SOCK_FPROG } from "../../ffi/mod.ts";
-import { compile, rules, toBytes } from "./seccomp.ts";
-import { named, type Plan, step, type Struct } from "./step.ts";
+import { compile, compileAllowed, type Instruction, rules, toBytes } from "./seccomp.ts";
+import { named, type Plan, type Step, step, type Struct } from "./step.ts";
 
 /** The capabilities that root inside keeps, within its own user namespace. */
 export const CAPABILITIES = [
@@ -67,22 +67,41 @@ export function confine(
   { allowsSetuid, allowsNesting }: Omit<Hardening, "capabilities"> = USUAL_HARDENING,
 ): Plan {
   return [
-    ...(allowsSetuid
-      ? []
-      : [step("forbid new privileges", "prctl", [named(PR, "PR_SET_NO_NEW_PRIVS"), 1, 0, 0, 0])]),
-    step("install the seccomp filter", "prctl", [
-      named(PR, "PR_SET_SECCOMP"),
-      SECCOMP.SECCOMP_MODE_FILTER,
-      allowsNesting ? nestingFilter() : usualFilter(),
-    ]),
+    ...(allowsSetuid ? [] : [forbidPrivileges()]),
+    installFilter(allowsNesting ? nestingFilter() : usualFilter()),
   ];
 }
 
-const usualFilter = once(() => toStruct({ allowsNesting: false }));
-const nestingFilter = once(() => toStruct({ allowsNesting: true }));
+/** Leaves init what it takes to execute and to wait: it does nothing else for its sandbox. */
+export function confineInit(): Plan {
+  return [forbidPrivileges(), installFilter(initFilter())];
+}
 
-function toStruct(options: { readonly allowsNesting: boolean }): Struct {
-  const program = compile(rules(machine, options), machine);
+function forbidPrivileges(): Step {
+  return step("forbid new privileges", "prctl", [named(PR, "PR_SET_NO_NEW_PRIVS"), 1, 0, 0, 0]);
+}
+
+function installFilter(filter: Struct): Step {
+  return step("install the seccomp filter", "prctl", [
+    named(PR, "PR_SET_SECCOMP"),
+    SECCOMP.SECCOMP_MODE_FILTER,
+    filter,
+  ]);
+}
+
+/** The rest of init's plan, and its own code. */
+const INIT_CALLS = [
+  ...["close_range", "rt_sigaction", "rt_sigprocmask", "execveat"] as const,
+  ...["read", "write", "exit_group"] as const,
+];
+
+const usualFilter = once(() => toStruct(compile(rules(machine), machine)));
+const nestingFilter = once(() =>
+  toStruct(compile(rules(machine, { allowsNesting: true }), machine))
+);
+const initFilter = once(() => toStruct(compileAllowed(INIT_CALLS, machine)));
+
+function toStruct(program: readonly Instruction[]): Struct {
   const code = { bytes: toBytes(program), shown: "…" };
   return {
     size: SOCK_FPROG.size,

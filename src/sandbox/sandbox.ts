@@ -31,6 +31,7 @@ import type { Act } from "./file/act.ts";
 import { planAct } from "./file/act_plan.ts";
 import { Files } from "./file/files.ts";
 import { standingOf } from "./identity.ts";
+import type { Loan } from "./plan_memory.ts";
 import { Process } from "./process.ts";
 import {
   candidates,
@@ -53,7 +54,7 @@ import { Trees } from "./tree.ts";
 /** How long a program may take to be executed before it is given up. */
 const START_MS = 10_000;
 
-/** So long we stand still for it: most are executed by then, and to be told costs more. */
+/** So long we stand still for the only one: most are executed by then, and to be told costs more. */
 const PATIENCE_MS = 2;
 
 /** Descriptors that a program gets; ours are closed once it has them. */
@@ -95,6 +96,8 @@ export class Sandbox {
   readonly #init: number;
   readonly #trees = new Trees(() => this.openProcessTable());
   readonly #quiet = new Quiet();
+  /** The plans of programs that are being carried out. */
+  readonly #carried = new Set<Promise<Running>>();
   #ended: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -135,28 +138,34 @@ export class Sandbox {
     return await this.#quiet.work(work);
   }
 
-  async #start(program: Program, stdio: Stdio | Record<never, never>): Promise<Process> {
-    this.#mustBeOpen();
-    const plan = planProcess(
-      program,
-      processFacts(this.#engine.host, program, this.#layout, this.#cgroup),
-    );
-    using memory = new Memory(sizeOf(program));
-    const { reader, writer } = pipe(O.O_CLOEXEC);
-    const executed = liftFd(writer);
-    let exec = -1;
+  #start(program: Program, stdio: Stdio | Record<never, never>): Promise<Process> {
+    return this.#engine.crew.with(() => this.#startNow(program, stdio));
+  }
+
+  async #startNow(program: Program, stdio: Stdio | Record<never, never>): Promise<Process> {
+    const given = Object.values(stdio);
     try {
-      let running: Running;
+      this.#mustBeOpen();
+      const plan = planProcess(
+        program,
+        processFacts(this.#engine.host, program, this.#layout, this.#cgroup),
+      );
+      using loan = this.#engine.memory.lend(sizeOf(program));
+      const { reader, writer } = pipe(O.O_CLOEXEC);
+      given.push(liftFd(writer));
+      const executed = given.at(-1)!;
       try {
         // It executes the program: one for each, since a user's programs could change its mode.
-        exec = liftFd(openProgram("exec"));
-        running = this.#carryOut(plan, memory, { ...stdio, exec, executed });
+        const exec = liftFd(openProgram("exec"));
+        given.push(exec);
+        const running = await this.#carryOutOnce(plan, loan, { ...stdio, exec, executed });
+        closeQuietly(...given.splice(0));
+        return await this.#finishStart(program, running, reader);
       } finally {
-        closeQuietly(executed, exec, ...Object.values(stdio));
+        closeQuietly(reader);
       }
-      return await this.#finishStart(program, running, reader);
     } finally {
-      closeQuietly(reader);
+      closeQuietly(...given);
     }
   }
 
@@ -169,7 +178,8 @@ export class Sandbox {
     const pid = running.output("pid");
     if (pid <= 0) throw this.#toError(running);
     const process = this.#trees.add(pid);
-    const isDone = awaitReadable(executed, PATIENCE_MS) || await readable(executed, START_MS);
+    const patience = this.#engine.crew.isAlone ? PATIENCE_MS : 0;
+    const isDone = awaitReadable(executed, patience) || await readable(executed, START_MS);
     const refusal = running.refusal();
     const answers = isDone ? readAnswers(executed) : [];
     if (isDone && refusal === null && answers.length === 0) return process;
@@ -363,6 +373,8 @@ export class Sandbox {
     } catch (error) {
       if (!isErrno(error, "ESRCH")) throw error;
     }
+    // What is being carried out names its descriptors.
+    await Promise.allSettled([...this.#carried]);
     // Its programs are our children: init is only done when they have been reaped.
     for (const process of [...this.#trees.roots]) await process.wait();
     await this.ended;
@@ -371,17 +383,32 @@ export class Sandbox {
     await this.#cgroup?.remove();
   }
 
+  /** Carries out a plan, on another thread if there is much to do. */
+  async #carryOutOnce(
+    plan: Plan,
+    { memory }: Loan,
+    fds: Readonly<Record<string, number>>,
+  ): Promise<Running> {
+    const carried = this.#engine.crew.carryOut(plan, { memory, fds: this.#fds(fds) });
+    this.#carried.add(carried);
+    try {
+      return reapBeginner(await carried);
+    } finally {
+      this.#carried.delete(carried);
+    }
+  }
+
   #carryOut(
     plan: Plan,
     memory: Memory,
     fds: Readonly<Record<string, number>>,
     flags = 0,
   ): Running {
-    const all = { ...this.#engine.fds, "pair-user": this.#user, init: this.#init, ...fds };
-    const running = carryOut(plan, { memory, flags, fds: all });
-    wait(running.child.pid);
-    closeQuietly(running.child.pidfd);
-    return running;
+    return reapBeginner(carryOut(plan, { memory, flags, fds: this.#fds(fds) }));
+  }
+
+  #fds(more: Readonly<Record<string, number>>): Record<string, number> {
+    return { ...this.#engine.fds, "pair-user": this.#user, init: this.#init, ...more };
   }
 
   #toError(running: Running): Error {
@@ -396,6 +423,13 @@ export class Sandbox {
   #mustBeOpen(): void {
     if (this.#closing !== undefined) throw new GoneError("Cannot use the sandbox: it is closed");
   }
+}
+
+/** The process that began a plan has ended, or executed, by now. */
+function reapBeginner(running: Running): Running {
+  wait(running.child.pid);
+  closeQuietly(running.child.pidfd);
+  return running;
 }
 
 /** A process that ends is told so by its flags before those inside are ended with it. */

@@ -12,7 +12,7 @@ import {
   RESOLVE,
   S,
 } from "../../ffi/mod.ts";
-import { confine, dropCapabilities } from "./harden.ts";
+import { confineInit, dropCapabilities } from "./harden.ts";
 import type { Standing } from "./identity.ts";
 import type { Bind, Layout, Lower, Part } from "./layout.ts";
 import type { Limits } from "./limit.ts";
@@ -134,7 +134,7 @@ export function planSandbox(layout: Layout, facts: PlanFacts): Plan {
     step("lead a session", "setsid", []),
     ...setStdio(fd("alive"), fd("keep"), fd("null")),
     ...dropCapabilities(facts.lastCapability, initCapabilities(facts.standing)),
-    ...confine(),
+    ...confineInit(),
     ...cleanUp(),
     executeInit("init"),
   ];

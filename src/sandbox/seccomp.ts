@@ -121,12 +121,27 @@ export function compile(list: readonly Rule[], machine: Machine): Instruction[] 
   ];
 }
 
+/** Compiles a filter that allows some calls and refuses all others, those of other machines too. */
+export function compileAllowed(names: readonly SyscallName[], machine: Machine): Instruction[] {
+  return [
+    load(SECCOMP_DATA.arch),
+    jump(BPF.BPF_JEQ, AUDIT_ARCH_BY_MACHINE[machine], 1, 0),
+    refuse(ERRNO.EPERM),
+    load(SECCOMP_DATA.nr),
+    ...names.map((name, i) =>
+      jump(BPF.BPF_JEQ, NR_BY_MACHINE[name][machine === "x86_64" ? 0 : 1], names.length - i, 0)
+    ),
+    refuse(ERRNO.EPERM),
+    answer(SECCOMP_RET.SECCOMP_RET_ALLOW),
+  ];
+}
+
 /** So few rules are tried one after the other. */
 const LEAF_RULES = 3;
 
 /**
  * Finds the rules of a number by halving. The kernel walks a filter for every number there is when it
- * is installed (seccomp_cache_prepare), twice a sandbox: trying one after the other takes 93 us, this 57.
+ * is installed (seccomp_cache_prepare): trying one after the other takes 93 us, this 57.
  */
 function search(sorted: readonly Rule[]): Instruction[] {
   const pivot = sorted[sorted.length >> 1]?.number ?? 0;

@@ -2,6 +2,7 @@
 import {
   AT,
   close,
+  closeQuietly,
   type CString,
   fchmodAt,
   isErrno,
@@ -9,6 +10,8 @@ import {
   openAt,
   readDirectory,
   renameAt,
+  type Unlink,
+  unlinkAside,
   unlinkAt,
 } from "../../ffi/mod.ts";
 import { delay } from "@std/async/delay";
@@ -22,6 +25,9 @@ const ATTEMPTS = 5;
 /** A directory deeper than this is moved up: neither stack nor descriptors depend on the depth. */
 const MAX_DEPTH = 64;
 
+/** So many names are removed at once. */
+const BATCH = 256;
+
 /** So long others wait for us at most. */
 const SLICE_MS = 4;
 
@@ -31,19 +37,12 @@ const SLICE_MS = 4;
  * @throws {Deno.errors.PermissionDenied} If it holds directories of others.
  */
 export async function removeTree(dir: string): Promise<void> {
-  await persist(dir, async () => {
-    await new Removal(dir).run();
-    try {
-      unlinkAt(AT.AT_FDCWD, dir, AT.AT_REMOVEDIR);
-    } catch (error) {
-      if (!isErrno(error, "ENOENT")) throw error;
-    }
-  });
+  await persist(dir, () => new Removal(dir).run({ keepsTop: false }));
 }
 
 /** Removes all beneath a directory, and leaves that. @throws As `removeTree`. */
 export async function emptyTree(dir: string): Promise<void> {
-  await persist(dir, () => new Removal(dir).run());
+  await persist(dir, () => new Removal(dir).run({ keepsTop: true }));
 }
 
 /** Something may still be dying in it, and make a file while we remove. */
@@ -68,6 +67,10 @@ class Removal {
   /** What no name in the tree can begin with. */
   readonly #prefix = `.removed-${crypto.randomUUID()}-`;
   #until = performance.now() + SLICE_MS;
+  /** Names to be removed, in order: none in a directory comes after that. */
+  readonly #found: Unlink[] = [];
+  /** Directories that were gone through, which names lie in. */
+  readonly #emptied: number[] = [];
   /** Directories that were moved to the top, by number. */
   #moved = 0;
 
@@ -75,7 +78,7 @@ class Removal {
     this.#dir = dir;
   }
 
-  async run(): Promise<void> {
+  async run({ keepsTop }: { readonly keepsTop: boolean }): Promise<void> {
     const top = openIfThere(this.#dir);
     if (top === null) return;
     try {
@@ -83,8 +86,10 @@ class Removal {
       for (let number = 0; number < this.#moved; number++) {
         await this.#removeDirectory(top, this.#movedName(number), top, 1);
       }
+      if (!keepsTop) await this.#unlink(AT.AT_FDCWD, this.#dir, AT.AT_REMOVEDIR);
+      await this.#unlinkAll();
     } finally {
-      close(top);
+      closeQuietly(top, ...this.#emptied.splice(0));
     }
   }
 
@@ -94,8 +99,9 @@ class Removal {
         if (fd === top && name.startsWith(this.#prefix)) continue;
         const bytes = toBytes(name);
         await this.#rest();
-        if (isDirectory !== true && unlinked(fd, bytes)) continue;
-        if (depth < MAX_DEPTH) await this.#removeDirectory(fd, bytes, top, depth + 1);
+        if (isDirectory === false) await this.#unlink(fd, bytes, 0);
+        else if (isDirectory === null && unlinked(fd, bytes)) continue;
+        else if (depth < MAX_DEPTH) await this.#removeDirectory(fd, bytes, top, depth + 1);
         else this.#moveUp(fd, bytes, top);
       }
     }
@@ -112,9 +118,21 @@ class Removal {
     try {
       await this.#empty(inner, top, depth);
     } finally {
-      close(inner);
+      this.#emptied.push(inner);
     }
-    unlinkAt(fd, name, AT.AT_REMOVEDIR);
+    await this.#unlink(fd, name, AT.AT_REMOVEDIR);
+  }
+
+  async #unlink(dirfd: number, name: CString, flags: number): Promise<void> {
+    this.#found.push({ dirfd, name, flags });
+    if (this.#found.length >= BATCH) await this.#unlinkAll();
+  }
+
+  /** Removes what was found; what could not be removed is tried again, to hear why. */
+  async #unlinkAll(): Promise<void> {
+    const left = await unlinkAside(this.#found.splice(0));
+    for (const { dirfd, name, flags } of left) unlinkAt(dirfd, name, flags);
+    closeQuietly(...this.#emptied.splice(0));
   }
 
   #moveUp(fd: number, name: CString, top: number): void {

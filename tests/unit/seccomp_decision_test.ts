@@ -1,7 +1,7 @@
 /** Tests of what the seccomp filter says to calls by name, on both machines. */
 import { assert, assertEquals } from "@std/assert";
 import { NR_BY_MACHINE, NR_ONLY_X86_64, type SyscallName } from "../../ffi/mod.ts";
-import { compile, rules, toBytes } from "../../src/sandbox/seccomp.ts";
+import { compile, compileAllowed, rules, toBytes } from "../../src/sandbox/seccomp.ts";
 import { runFilter } from "../support/bpf.ts";
 
 const ALLOW = 0x7fff0000;
@@ -141,3 +141,21 @@ Deno.test("on x86_64 the x32 calls and those long gone are not there", () => {
     assertEquals([name, ask(number)], [name, ENOSYS]);
   }
 });
+
+for (const machine of ["x86_64", "aarch64"] as const) {
+  Deno.test(`on ${machine} init may do what it does, and nothing else`, () => {
+    const allowed: SyscallName[] = ["execveat", "read", "rt_sigaction", "exit_group"];
+    const column = machine === "x86_64" ? 0 : 1;
+    const arch = ARCH[machine];
+    const program = toBytes(compileAllowed(allowed, machine));
+    const numbers = allowed.map((name) => NR_BY_MACHINE[name][column]);
+    for (let number = 0; number < 600; number++) {
+      const answer = runFilter(program, { number, arch, args: [] });
+      assertEquals([number, answer], [number, numbers.includes(number) ? ALLOW : EPERM]);
+    }
+    const read = NR_BY_MACHINE.read[column];
+    assertEquals(runFilter(program, { number: 0x4000_0000 + read, arch, args: [] }), EPERM);
+    const other = ARCH[machine === "x86_64" ? "aarch64" : "x86_64"];
+    assertEquals(runFilter(program, { number: read, arch: other, args: [] }), EPERM);
+  });
+}

@@ -121,11 +121,11 @@ async function measureTogether(size: number, begin: Begin): Promise<Batch> {
 async function beginSandbox(node: Node, prepared: Prepared, wish: StartWish): Promise<Begun> {
   await using opened = new AsyncDisposableStack();
   const phases = new Phases();
-  node.engine.fill(1);
+  await node.engine.fill(1);
   phases.end("namespaces");
   const place = opened.use(await openPlace(node, wish.spec, prepared));
   phases.end("upper");
-  const sandbox = node.engine.create(place.layout, prepared.user, place.lockFd);
+  const sandbox = await node.engine.create(place.layout, prepared.user, place.lockFd);
   opened.defer(() => sandbox.close());
   phases.end("create");
   const { ours, theirs } = connect(sandbox, { hasStdin: false, terminal: null });

@@ -54,9 +54,9 @@ export const namespaceProbes: readonly Probe[] = [
   {
     check: "holder",
     lost: ALL,
-    examine: ({ engine }) => {
+    examine: async ({ engine }) => {
       const startMs = performance.now();
-      engine.fill(1);
+      await engine.fill(1);
       const ms = (performance.now() - startMs).toFixed(1);
       return pass("holder", `runs; a user and a network namespace below it took ${ms} ms`);
     },

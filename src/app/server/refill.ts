@@ -23,14 +23,14 @@ export class Refill implements Disposable {
   wake(): void {
     if (this.#isOver) return;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#step(), IDLE_MS);
+    this.#timer = setTimeout(() => void this.#step(), IDLE_MS);
   }
 
-  #step(): void {
+  async #step(): Promise<void> {
     const { engine } = this.#node;
     if (!this.#isIdle() || engine.readyPairs >= READY) return;
-    engine.fill(engine.readyPairs + 1);
-    this.#timer = setTimeout(() => this.#step());
+    await engine.fill(engine.readyPairs + 1);
+    if (!this.#isOver) this.#timer = setTimeout(() => void this.#step());
   }
 
   [Symbol.dispose](): void {

@@ -9,7 +9,13 @@ import { checkSpec, type SandboxSpec } from "../spec.ts";
 import type { Call, Caller } from "./call.ts";
 import { shareable, type SharedPrepared } from "./shareable.ts";
 import { FairGate } from "./gate.ts";
-import { type CloseReason, goneError, type LiveOptions, LiveSandbox } from "./live_sandbox.ts";
+import {
+  type CloseReason,
+  goneError,
+  type LiveOptions,
+  LiveSandbox,
+  type Parts,
+} from "./live_sandbox.ts";
 import { Metrics } from "./metrics.ts";
 import { Refill } from "./refill.ts";
 import { type OnLayer, SharedPreparations } from "./shared.ts";
@@ -89,6 +95,8 @@ export class Server implements AsyncDisposable {
   readonly #ended = new Map<string, CloseReason>();
   readonly #over = Promise.withResolvers<void>();
   #starting = 0;
+  /** What is being made by the engine: nothing stops that half-way. */
+  readonly #births = new Set<Promise<LiveSandbox>>();
   #count = 0;
   #isDraining = false;
 
@@ -268,6 +276,7 @@ export class Server implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.drain();
     this.#refill[Symbol.dispose]();
+    await Promise.allSettled([...this.#births]);
     await Promise.all(this.list().map((sandbox) => sandbox.close("shutdown")));
     await this.#copier[Symbol.asyncDispose]();
     this.#shared[Symbol.dispose]();
@@ -306,10 +315,26 @@ export class Server implements AsyncDisposable {
     held.use(place);
     signal.throwIfAborted();
     phases.end("upper");
-    const sandbox = this.node.engine.create(place.layout, prepared.user, place.lockFd);
-    phases.end("create");
-    held.move();
-    const parts = { sandbox, prepared, place, frozen, spec, phases };
+    if (this.#isDraining) throw ending();
+    const made = this.node.engine.create(place.layout, prepared.user, place.lockFd);
+    const born = made.then((sandbox) => {
+      phases.end("create");
+      held.move();
+      return this.#welcome({ sandbox, prepared, place, frozen, spec, phases }, options);
+    });
+    this.#births.add(born);
+    try {
+      const live = await born;
+      // Whoever wanted it may have gone meanwhile.
+      if (signal.aborted) await live.close("callerGone");
+      signal.throwIfAborted();
+      return live;
+    } finally {
+      this.#births.delete(born);
+    }
+  }
+
+  #welcome(parts: Parts, options: LiveOptions): LiveSandbox {
     const live = new LiveSandbox(this.nextId("sb"), parts, options);
     this.#live.set(live.id, live);
     live.ended.then((reason) => this.#forget(live.id, reason));
@@ -325,13 +350,17 @@ export class Server implements AsyncDisposable {
   }
 
   #mustHaveRoom(count = 1): void {
-    if (this.#isDraining) throw new GoneError("Cannot make a sandbox: the server is ending");
+    if (this.#isDraining) throw ending();
     const { maxSandboxes } = this.options;
     if (this.#live.size + this.#starting + count <= maxSandboxes) return;
     throw new BusyError(`Cannot make a sandbox: ${maxSandboxes} are there already`, {
       remedy: "Close one, or give serve a larger --max-sandboxes.",
     });
   }
+}
+
+function ending(): GoneError {
+  return new GoneError("Cannot make a sandbox: the server is ending");
 }
 
 function startError(error: unknown, timeoutMs: number | null): unknown {

@@ -23,7 +23,8 @@ export class Lock implements Disposable {
    */
   static tryTake(path: string): Lock | null {
     for (;;) {
-      const fd = openAt(AT.AT_FDCWD, path, O.O_RDWR | O.O_CREAT | O.O_CLOEXEC, 0o600);
+      const flags = O.O_RDWR | O.O_CREAT | O.O_NOFOLLOW | O.O_CLOEXEC;
+      const fd = openAt(AT.AT_FDCWD, path, flags, 0o600);
       if (!tryLock(fd)) {
         close(fd);
         return null;

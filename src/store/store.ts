@@ -10,8 +10,9 @@ import { holdLayer, type Layer } from "./layer.ts";
 import { Lock, sweepLocks } from "./lock.ts";
 import { NameShelf } from "./name.ts";
 import { type RemoveTree, removeTree } from "./remove.ts";
+import { makeRunDir, sweepRunDirs } from "./run_dir.ts";
 import { TreeShelf } from "./tree.ts";
-import { makeWorkDir, sweepForeign, sweepWorkDirs, type WorkDir } from "./work.ts";
+import { makeWorkDir, sweepWorkDirs, type WorkDir } from "./work.ts";
 
 /** A layer by its content. */
 export interface LayerIdentity {
@@ -166,9 +167,9 @@ export class Store implements Disposable {
     try {
       if (parent !== null) {
         Deno.mkdirSync(parent, { recursive: true, mode: 0o711 });
-        await sweepForeign(parent, this.#remove);
+        await sweepRunDirs(parent, this.#remove, { isForeign: true });
       }
-      return this.#scratch(dir); // set-uid programs in it are for nobody else
+      return this.#scratch(makeRunDir(dir)); // set-uid programs in it are for nobody else
     } catch (error) {
       throw explainFailure(dir, error);
     }
@@ -177,7 +178,7 @@ export class Store implements Disposable {
   /** Makes a directory for work on the way into the store. @throws {HostError} If it cannot be. */
   openScratch(): Scratch {
     try {
-      return this.#scratch(`${this.dir}/tmp`);
+      return this.#scratch(makeWorkDir(`${this.dir}/tmp`, 0o700));
     } catch (error) {
       throw explainFailure(this.dir, error);
     }
@@ -186,7 +187,7 @@ export class Store implements Disposable {
   /** Removes what processes that have died left behind, and says how many directories that were. */
   async sweep(): Promise<number> {
     sweepLocks(`${this.dir}/locks`);
-    const removed = await sweepWorkDirs(`${this.dir}/runs`, this.#remove);
+    const removed = await sweepRunDirs(`${this.dir}/runs`, this.#remove, { isForeign: false });
     return removed + await sweepWorkDirs(`${this.dir}/tmp`, this.#remove);
   }
 
@@ -195,8 +196,7 @@ export class Store implements Disposable {
     this.#trees[Symbol.dispose]();
   }
 
-  #scratch(parent: string): Scratch {
-    const work = makeWorkDir(parent, 0o700);
+  #scratch(work: WorkDir): Scratch {
     return {
       ...work,
       [Symbol.asyncDispose]: async () => {

@@ -4,9 +4,6 @@ import { type RemoveTree, removeTree } from "./remove.ts";
 
 const SUFFIX = ".lock";
 
-/** The lock's name of a directory that `makeWorkDir` made. */
-const NAME = /^[0-9a-f]{16}\.lock$/;
-
 /** A directory of one process. */
 export interface WorkDir {
   readonly dir: string;
@@ -37,15 +34,6 @@ export function makeWorkDir(parent: string, mode: number): WorkDir {
       throw error;
     }
   }
-}
-
-/** Sweeps a directory that is the caller's: only what `makeWorkDir` made for this user is touched. */
-export async function sweepForeign(parent: string, remove: RemoveTree): Promise<number> {
-  const uid = Deno.uid();
-  const ids = [...Deno.readDirSync(parent)].filter(({ name, isFile }) =>
-    isFile && NAME.test(name) && Deno.lstatSync(`${parent}/${name}`).uid === uid
-  ).map(({ name }) => name.slice(0, -SUFFIX.length));
-  return await sweepDead(parent, ids, remove);
 }
 
 /**

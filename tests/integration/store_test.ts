@@ -175,10 +175,10 @@ Deno.test("sweep() removes what the dead left, whatever its modes, and nothing t
     Deno.symlinkSync(temp.path, `${dead}/link`);
     Deno.chmodSync(`${dead}/work/work`, 0);
   }
-  Deno.writeTextFileSync(`${store.dir}/runs/0123.lock`, "");
+  Deno.writeTextFileSync(`${store.dir}/tmp/0123.lock`, "");
   assertEquals(await store.sweep(), 2);
   assertEquals(names(`${store.dir}/tmp`), []);
-  assertEquals(names(`${store.dir}/runs`).length, 2);
+  assertEquals(names(`${store.dir}/runs`).length, 1);
   assert(Deno.statSync(living.dir).isDirectory);
   await living[Symbol.asyncDispose]();
   assertEquals(await store.sweep(), 0);
@@ -191,11 +191,11 @@ Deno.test("a directory of the caller's keeps all that is his when a run is kept 
   const { store } = prepare(temp.path);
   const parent = `${temp.path}/home`;
   const dead = "0123456789abcdef";
-  for (const name of ["photos", "fedcba9876543210", dead]) {
+  for (const name of ["photos", "fedcba9876543210", `${dead}/work`]) {
     Deno.mkdirSync(`${parent}/${name}`, { recursive: true });
     Deno.writeTextFileSync(`${parent}/${name}/file`, "x");
   }
-  for (const name of ["letter", "package.lock", `${dead}.lock`]) {
+  for (const name of ["letter", "package.lock", "photos/lock", `${dead}/lock`]) {
     Deno.writeTextFileSync(`${parent}/${name}`, "x");
   }
   {

@@ -1,0 +1,103 @@
+/**
+ * Directories of runs, each with its lock in it. They come and go by the hundred, and a file beside them
+ * would be one more in the directory of all: see `spread`.
+ */
+import { AT, close, isErrno, lstatAt, O, openAt } from "../../ffi/mod.ts";
+import { Lock } from "./lock.ts";
+import type { RemoveTree } from "./remove.ts";
+import type { WorkDir } from "./work.ts";
+
+const LOCK = "lock";
+
+/** The name of one that `makeRunDir` made. */
+const NAME = /^[0-9a-f]{16}$/;
+
+/**
+ * Makes a new directory beneath `parent`, for its owner alone.
+ *
+ * @throws {SyscallError | Error} If it cannot be made.
+ */
+export function makeRunDir(parent: string): WorkDir {
+  for (;;) {
+    const dir = `${parent}/${crypto.getRandomValues(new Uint8Array(8)).toHex()}`;
+    Deno.mkdirSync(dir);
+    Deno.chmodSync(dir, 0o700);
+    // As long as it has no lock another may sweep it: that one removes it, and we make the next.
+    const lock = tryTake(dir);
+    if (lock !== null) {
+      return { dir, lockFd: lock.fd, [Symbol.dispose]: () => lock[Symbol.dispose]() };
+    }
+  }
+}
+
+/**
+ * Removes what dead processes left beneath `parent`, and says how many directories that were.
+ *
+ * @param isForeign Whether the directory is the caller's: only what `makeRunDir` made for this user is
+ *   touched, then.
+ */
+export async function sweepRunDirs(
+  parent: string,
+  remove: RemoveTree,
+  { isForeign }: { readonly isForeign: boolean },
+): Promise<number> {
+  let removed = 0;
+  for (const { name, isDirectory } of [...Deno.readDirSync(parent)]) {
+    if (!isDirectory || isForeign && !NAME.test(name)) continue;
+    using found = Found.open(`${parent}/${name}`);
+    if (found === null) continue;
+    if (isForeign && !found.isOurs) continue;
+    using lock = tryTake(found.path);
+    if (lock === null) continue;
+    await remove(`${parent}/${name}`);
+    removed++;
+  }
+  return removed;
+}
+
+/** A directory that was found: others may rename theirs, where they may write to the one above. */
+class Found implements Disposable {
+  /** Leads to it whatever its name becomes. */
+  readonly path: string;
+  readonly #fd: number;
+
+  /** Opens it; null if it has gone. */
+  static open(dir: string): Found | null {
+    const flags = O.O_PATH | O.O_DIRECTORY | O.O_NOFOLLOW | O.O_CLOEXEC;
+    try {
+      return new Found(openAt(AT.AT_FDCWD, dir, flags));
+    } catch (error) {
+      if (isErrno(error, "ENOENT", "ENOTDIR", "ELOOP")) return null;
+      throw error;
+    }
+  }
+
+  private constructor(fd: number) {
+    this.#fd = fd;
+    this.path = `/proc/self/fd/${fd}`;
+  }
+
+  /** Whether its lock belongs to this user: nobody else can have made that. */
+  get isOurs(): boolean {
+    try {
+      return lstatAt(this.#fd, LOCK).uid === Deno.uid();
+    } catch (error) {
+      if (isErrno(error, "ENOENT", "EACCES")) return false;
+      throw error;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    close(this.#fd);
+  }
+}
+
+/** Takes the lock of a directory; null if another has it, or the directory is gone. */
+function tryTake(dir: string): Lock | null {
+  try {
+    return Lock.tryTake(`${dir}/${LOCK}`);
+  } catch (error) {
+    if (isErrno(error, "ENOENT")) return null;
+    throw error;
+  }
+}

@@ -69,8 +69,6 @@ class Removal {
   #until = performance.now() + SLICE_MS;
   /** Names to be removed, in order: none in a directory comes after that. */
   readonly #found: Unlink[] = [];
-  /** Directories that were gone through, which names lie in. */
-  readonly #emptied: number[] = [];
   /** Directories that were moved to the top, by number. */
   #moved = 0;
 
@@ -81,16 +79,16 @@ class Removal {
   async run({ keepsTop }: { readonly keepsTop: boolean }): Promise<void> {
     const top = openIfThere(this.#dir);
     if (top === null) return;
-    try {
+    await this.#closeUnless(top, async () => {
       await this.#empty(top, top, 0);
       for (let number = 0; number < this.#moved; number++) {
         await this.#removeDirectory(top, this.#movedName(number), top, 1);
       }
-      if (!keepsTop) await this.#unlink(AT.AT_FDCWD, this.#dir, AT.AT_REMOVEDIR);
-      await this.#unlinkAll();
-    } finally {
-      closeQuietly(top, ...this.#emptied.splice(0));
-    }
+      if (keepsTop) await this.#unlinkAll();
+    });
+    if (keepsTop) return close(top);
+    await this.#unlink(AT.AT_FDCWD, this.#dir, AT.AT_REMOVEDIR, top);
+    await this.#unlinkAll();
   }
 
   async #empty(fd: number, top: number, depth: number): Promise<void> {
@@ -99,7 +97,7 @@ class Removal {
         if (fd === top && name.startsWith(this.#prefix)) continue;
         const bytes = toBytes(name);
         await this.#rest();
-        if (isDirectory === false) await this.#unlink(fd, bytes, 0);
+        if (isDirectory === false) await this.#unlink(fd, bytes, 0, -1);
         else if (isDirectory === null && unlinked(fd, bytes)) continue;
         else if (depth < MAX_DEPTH) await this.#removeDirectory(fd, bytes, top, depth + 1);
         else this.#moveUp(fd, bytes, top);
@@ -115,24 +113,31 @@ class Removal {
 
   async #removeDirectory(fd: number, name: CString, top: number, depth: number): Promise<void> {
     const inner = openDirectory(fd, name);
-    try {
-      await this.#empty(inner, top, depth);
-    } finally {
-      this.#emptied.push(inner);
-    }
-    await this.#unlink(fd, name, AT.AT_REMOVEDIR);
+    await this.#closeUnless(inner, () => this.#empty(inner, top, depth));
+    await this.#unlink(fd, name, AT.AT_REMOVEDIR, inner);
   }
 
-  async #unlink(dirfd: number, name: CString, flags: number): Promise<void> {
-    this.#found.push({ dirfd, name, flags });
+  /** Closes a directory, and those that wait to be removed, if going through it fails. */
+  async #closeUnless(fd: number, goThrough: () => Promise<void>): Promise<void> {
+    try {
+      await goThrough();
+    } catch (error) {
+      const waiting = this.#found.splice(0).map(({ opened }) => opened).filter((it) => it >= 0);
+      closeQuietly(fd, ...waiting);
+      throw error;
+    }
+  }
+
+  async #unlink(dirfd: number, name: CString, flags: number, opened: number): Promise<void> {
+    this.#found.push({ dirfd, name, flags, opened });
     if (this.#found.length >= BATCH) await this.#unlinkAll();
   }
 
   /** Removes what was found; what could not be removed is tried again, to hear why. */
   async #unlinkAll(): Promise<void> {
+    if (this.#found.length === 0) return;
     const left = await unlinkAside(this.#found.splice(0));
     for (const { dirfd, name, flags } of left) unlinkAt(dirfd, name, flags);
-    closeQuietly(...this.#emptied.splice(0));
   }
 
   #moveUp(fd: number, name: CString, top: number): void {

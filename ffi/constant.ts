@@ -150,7 +150,7 @@ export const CAP = {
 } as const;
 
 /** Flags of `close_range(2)`. */
-export const CLOSE_RANGE = { CLOSE_RANGE_CLOEXEC: 4 } as const;
+export const CLOSE_RANGE = { CLOSE_RANGE_UNSHARE: 2, CLOSE_RANGE_CLOEXEC: 4 } as const;
 
 /** How `rt_sigprocmask(2)` changes the mask. */
 export const SIG = { SIG_BLOCK: 0, SIG_UNBLOCK: 1, SIG_SETMASK: 2 } as const;

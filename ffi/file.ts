@@ -1,6 +1,6 @@
 /** Wrappers of the calls on files and descriptors, one call each. */
 import { AT, F, LOCK, O, RESOLVE, SEEK, SOCKET } from "./constant.ts";
-import { attempt, check, ERRNO, retry, SyscallError } from "./errno.ts";
+import { attempt, check, ERRNO, isErrno, retry, SyscallError } from "./errno.ts";
 import { OPEN_HOW, STATFS } from "./layout.ts";
 import { libc } from "./libc.ts";
 import { NR } from "./syscall_number.ts";
@@ -265,6 +265,35 @@ function toStatus(struct: BigInt64Array): FileSystemStatus {
 
 function at(dirfd: number): string {
   return dirfd === AT.AT_FDCWD ? "AT_FDCWD" : String(dirfd);
+}
+
+/** Descriptors that stay for long have numbers from here on, if that many are allowed. */
+const FIRST_STORED = 256;
+
+/**
+ * Gives a descriptor that stays open for long a high number: a process that we make copies none but the
+ * low ones, and of those that are open only a few are.
+ */
+export function storeAway(fd: number): number {
+  if (isStored(fd)) return fd;
+  try {
+    const stored = fcntl(fd, F.F_DUPFD_CLOEXEC, FIRST_STORED);
+    close(fd);
+    return stored;
+  } catch (error) {
+    if (!isErrno(error, "EINVAL", "EMFILE")) throw error;
+    return fd;
+  }
+}
+
+/** Whether a descriptor has a high number. */
+export function isStored(fd: number): boolean {
+  return fd >= FIRST_STORED;
+}
+
+/** Gives a copy with a low number, for a moment; those below are a program's own. */
+export function fetch(fd: number): number {
+  return fcntl(fd, F.F_DUPFD_CLOEXEC, 5);
 }
 
 /** Closes descriptors and goes on when one refuses: for the end of a life. */

@@ -1,5 +1,5 @@
 /** A directory inside by which we and a program talk, apart from its terminal. */
-import { AT, O, ptyNumber, S, unlockPty } from "../../ffi/mod.ts";
+import { AT, O, ptyNumber, S, storeAway, unlockPty } from "../../ffi/mod.ts";
 import { openPtySteps } from "./process_plan.ts";
 import { CWD } from "./process_step.ts";
 import type { Sandbox } from "./sandbox.ts";
@@ -52,7 +52,11 @@ export function openChannel(sandbox: Sandbox, owner: ChannelOwner): Channel {
     ...(isRoot ? [] : [...PIPES, ...FILES, "."].map((name) => giveTo(owner, name))),
   ], OPENED) as [number, number, number, number, number];
   unlockPty(master);
-  return { dir, master, ptyNumber: ptyNumber(master), kick, report, text, driver };
+  return {
+    ...{ dir, ptyNumber: ptyNumber(master), driver },
+    ...{ master: storeAway(master), kick: storeAway(kick) },
+    ...{ report: storeAway(report), text: storeAway(text) },
+  };
 }
 
 /** Removes what is left of a channel; what a program has put into it, stays. */

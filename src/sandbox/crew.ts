@@ -9,6 +9,8 @@ import type { Plan } from "./step.ts";
 /** Those who want plans carried out. */
 export class Crew {
   #members = 0;
+  /** Waited for before it is seen who else wants something: a server first hears all who ask. */
+  pause = (): Promise<void> => Promise.resolve();
   readonly #onIdle: (() => void)[] = [];
 
   /** Whether only one wants anything. */
@@ -20,7 +22,7 @@ export class Crew {
   async with<T>(work: () => Promise<T>): Promise<T> {
     this.#members++;
     try {
-      await Promise.resolve();
+      await this.pause();
       return await work();
     } finally {
       if (--this.#members === 0) { for (const wake of this.#onIdle.splice(0)) wake(); }

@@ -3,6 +3,7 @@ import {
   awaitReadable,
   CLONE,
   closeQuietly,
+  forget,
   isErrno,
   joinSessionKeyring,
   kill,
@@ -15,6 +16,7 @@ import {
   resetSignal,
   SIGNAL,
   socketPair,
+  storeAway,
   wait,
 } from "../../ffi/mod.ts";
 
@@ -44,6 +46,7 @@ import type { Layout } from "./layout.ts";
 import { writeHolderMaps } from "./map.ts";
 import { CWD } from "./process_step.ts";
 import { type Loan, PlanMemory } from "./plan_memory.ts";
+import { Near, sharingFiles } from "./near.ts";
 import { openProgram } from "./program_file.ts";
 import { noUserNamespace } from "./remedy.ts";
 import { Sandbox } from "./sandbox.ts";
@@ -208,7 +211,11 @@ export class Engine implements Disposable {
     try {
       cgroup = this.#makeCgroup(layout.limits);
       using loan = this.memory.lend();
-      const means = this.#means(loan, { "pair-net": pair.net, keep: keep ?? this.#fds["null"]! });
+      using near = new Near();
+      const means = this.#means(loan, {
+        "pair-net": near.get(pair.net),
+        keep: near.get(keep ?? this.#fds["null"]!),
+      });
       const running = await this.#run(planSandbox(layout, planFacts(this.host, cgroup)), means);
       const mapsRoot = this.host.identity.kind !== "single" || (user.uid === 0 && user.gid === 0);
       const made = { user: pair.user, layout, cgroup, mapsRoot };
@@ -295,12 +302,12 @@ export class Engine implements Disposable {
     const plan = planPair(this.#standing, network, { limit, quotas: shareOf(quotas) });
     using loan = this.memory.lend();
     using ready = new Ready();
-    const means = this.#means(loan, { ready: ready.writer });
+    const means = sharingFiles(this.#means(loan, { ready: ready.writer }));
     const { isAlone } = this.crew;
     const keeper = isAlone ? carryOut(plan, means) : carryOutAside(plan, means);
     const { pid } = keeper.child;
     try {
-      const isReady = isAlone ? ready.await() : await ready.wait();
+      const isReady = isAlone ? ready.await() : await ready.wait(keeper.child.pidfd);
       const refusal = keeper.refusal();
       if (refusal !== null) throw toSetupError(refusal);
       if (!isReady) throw notReady("the keeper of a pair of namespaces");
@@ -309,8 +316,8 @@ export class Engine implements Disposable {
         const gids = toMapText(nestedExtents(identity.gids, gid));
         await this.#run(planIdMaps(pid, { uids, gids }, this.#standing), this.#means(loan));
       }
-      const user = openNamespace(pid, "user");
-      const net = openNamespace(pid, "net");
+      const user = storeAway(openNamespace(pid, "user"));
+      const net = storeAway(openNamespace(pid, "net"));
       return { user, net, [Symbol.dispose]: () => closeQuietly(user, net) };
     } finally {
       await this.#endKeeper(keeper);
@@ -333,7 +340,7 @@ export class Engine implements Disposable {
 
   /** Carries out a plan to its end. @throws {SetupError} As `finish`. */
   async #run(plan: Plan, means: Means): Promise<Running> {
-    return reapFirst(plan, await this.crew.carryOut(plan, means));
+    return reapFirst(plan, await this.crew.carryOut(plan, sharingFiles(means)));
   }
 
   #means({ memory }: Loan, fds: Readonly<Record<string, number>> = {}): Means {
@@ -398,10 +405,13 @@ class Ready implements Disposable {
     return awaitReadable(this.#reader, READY_MS);
   }
 
-  /** Does the same while this thread goes on. */
-  async wait(): Promise<boolean> {
-    this.#letGo();
-    return await readable(this.#reader, READY_MS);
+  /** Waits while this thread goes on, and init may still have to take its end; false if it has ended. */
+  async wait(init: number): Promise<boolean> {
+    const ended = readable(init).then(() => false);
+    const isReady = await Promise.race([readable(this.#reader, READY_MS), ended]);
+    forget(init);
+    forget(this.#reader);
+    return isReady;
   }
 
   /** From here on only init has it. */

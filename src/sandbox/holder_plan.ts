@@ -7,6 +7,7 @@ import {
   CWD,
   enterHolder,
   executeInit,
+  leaveFiles,
   limitResource,
   openOwnNamespace,
   setStdio,
@@ -176,6 +177,7 @@ export function planPair(
   { limit, quotas }: { readonly limit: PairLimit | null; readonly quotas: Quotas },
 ): Plan {
   return [
+    ...leaveFiles(),
     ...enterHolder(standing),
     ...(limit === null ? [] : limitAllUsers(limit, quotas)),
     step("make a user and a network namespace", "unshare", [
@@ -215,6 +217,7 @@ export function planIdMaps(
     step(`write ${name}`, "write", [output(name), bytes(text), text.length]),
   ];
   return [
+    ...leaveFiles(),
     ...enterHolder(standing),
     ...(standing.canSetGroups ? [] : writeFile("setgroups", "deny")),
     ...writeFile("uid_map", maps.uids),

@@ -6,6 +6,7 @@ import {
   pidfdSendSignal,
   poll,
   readable,
+  storeAway,
   type Waited,
 } from "../../ffi/mod.ts";
 import { delay } from "@std/async/delay";
@@ -26,7 +27,7 @@ export class Process {
 
   constructor(pid: number, onEnd: (ended: Process) => void) {
     this.pid = pid;
-    this.#pidfd = pidfdOpen(pid);
+    this.#pidfd = storeAway(pidfdOpen(pid));
     this.#onEnd = onEnd;
   }
 

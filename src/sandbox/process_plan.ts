@@ -14,6 +14,7 @@ import {
   CWD,
   enterHolder,
   joinCgroups,
+  leaveFiles,
   limitResource,
   resetSignals,
   setStdio,
@@ -106,6 +107,7 @@ export const EXECUTE = "execute the program";
 export function planProcess(program: Program, facts: ProcessFacts): Plan {
   const { uid, gid, groups, pty, hardening = USUAL_HARDENING } = program;
   return [
+    ...leaveFiles(),
     ...joinCgroups(facts.joinFiles),
     ...enterHolder({ ...facts.standing, canSetGroups: false }),
     enterInit(...NAMESPACES, ...(facts.hasNetwork ? [CLONE.CLONE_NEWNET] : [])),

@@ -29,6 +29,20 @@ export function leaveOwner(): Plan {
   return [step("let go of the owner's end", "close", [fd("owner")])];
 }
 
+/**
+ * Takes leave of our descriptors but those that plans name, which have low numbers: there are thousands,
+ * and each would be copied and closed. The first step of a process that was cloned with CLONE_FILES.
+ */
+export function leaveFiles(): Plan {
+  return [
+    step("leave our descriptors", "close_range", [
+      fd("beyond"),
+      0xffff_ffff,
+      flags(CLOSE_RANGE, CLOSE_RANGE.CLOSE_RANGE_UNSHARE),
+    ]),
+  ];
+}
+
 /** Joins cgroups, before anything is done that they should count. */
 export function joinCgroups(files: readonly string[]): Plan {
   return files.flatMap((file, i) => [

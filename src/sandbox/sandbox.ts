@@ -17,6 +17,7 @@ import {
   read,
   readable,
   SIGNAL,
+  storeAway,
   unlockPty,
   wait,
 } from "../../ffi/mod.ts";
@@ -31,6 +32,7 @@ import type { Act } from "./file/act.ts";
 import { planAct } from "./file/act_plan.ts";
 import { Files } from "./file/files.ts";
 import { standingOf } from "./identity.ts";
+import { Near, sharingFiles } from "./near.ts";
 import type { Loan } from "./plan_memory.ts";
 import { Process } from "./process.ts";
 import {
@@ -117,7 +119,7 @@ export class Sandbox {
     this.#layout = made.layout;
     this.#cgroup = made.cgroup;
     this.initPid = initPid;
-    this.#init = pidfdOpen(initPid);
+    this.#init = storeAway(pidfdOpen(initPid));
   }
 
   /**
@@ -389,7 +391,10 @@ export class Sandbox {
     { memory }: Loan,
     fds: Readonly<Record<string, number>>,
   ): Promise<Running> {
-    const carried = this.#engine.crew.carryOut(plan, { memory, fds: this.#fds(fds) });
+    using near = new Near();
+    const own = { "pair-user": near.get(this.#user), init: near.get(this.#init) };
+    const means = sharingFiles({ memory, fds: { ...this.#engine.fds, ...own, ...fds } });
+    const carried = this.#engine.crew.carryOut(plan, means);
     this.#carried.add(carried);
     try {
       return reapBeginner(await carried);
@@ -404,11 +409,8 @@ export class Sandbox {
     fds: Readonly<Record<string, number>>,
     flags = 0,
   ): Running {
-    return reapBeginner(carryOut(plan, { memory, flags, fds: this.#fds(fds) }));
-  }
-
-  #fds(more: Readonly<Record<string, number>>): Record<string, number> {
-    return { ...this.#engine.fds, "pair-user": this.#user, init: this.#init, ...more };
+    const all = { ...this.#engine.fds, "pair-user": this.#user, init: this.#init, ...fds };
+    return reapBeginner(carryOut(plan, { memory, flags, fds: all }));
   }
 
   #toError(running: Running): Error {

@@ -25,6 +25,7 @@ import {
   enterUserNamespace,
   executeInit,
   joinCgroups,
+  leaveFiles,
   leaveOwner,
   setStdio,
 } from "./process_step.ts";
@@ -88,6 +89,7 @@ export function planSandbox(layout: Layout, facts: PlanFacts): Plan {
     flags(CLONE, CLONE.CLONE_NEWNS),
   ]);
   return [
+    ...leaveFiles(),
     ...leaveOwner(),
     ...joinCgroups(facts.joinFiles),
     ...(facts.opensOutside ? [...opens, ...intoHolder] : [

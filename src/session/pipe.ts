@@ -13,6 +13,7 @@ import {
   pipe,
   readable,
   readNow,
+  storeAway,
   writable,
   writeNow,
 } from "../../ffi/mod.ts";
@@ -31,8 +32,8 @@ export class PipeReader {
 
   /** Takes the descriptor over. */
   constructor(fd: number) {
-    this.#fd = fd;
-    setNonblocking(fd);
+    this.#fd = storeAway(fd);
+    setNonblocking(this.#fd);
   }
 
   /** Gives what comes, as it comes; each chunk is the reader's until it asks for the next. */
@@ -109,8 +110,8 @@ export class PipeWriter {
 
   /** Takes the descriptor over. */
   constructor(fd: number) {
-    this.#fd = fd;
-    setNonblocking(fd);
+    this.#fd = storeAway(fd);
+    setNonblocking(this.#fd);
   }
 
   /** Writes all bytes, after those of calls before; false if nobody reads any more. */

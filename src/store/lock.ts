@@ -1,5 +1,15 @@
 /** Locks between processes: a file that is locked while held and gone afterwards. */
-import { AT, close, isErrno, isSameFile, O, openAt, tryLock, unlinkAt } from "../../ffi/mod.ts";
+import {
+  AT,
+  close,
+  isErrno,
+  isSameFile,
+  O,
+  openAt,
+  storeAway,
+  tryLock,
+  unlinkAt,
+} from "../../ffi/mod.ts";
 import { delay } from "@std/async/delay";
 
 /** How often a lock that another holds is asked for; a wait inside flock(2) could not be ended. */
@@ -12,7 +22,7 @@ export class Lock implements Disposable {
   readonly #path: string;
 
   private constructor(fd: number, path: string) {
-    this.fd = fd;
+    this.fd = storeAway(fd);
     this.#path = path;
   }
 

@@ -1,17 +1,24 @@
 /** Keeps namespaces ready for the next sandboxes, made while nothing else is. */
 import type { Node } from "../node.ts";
 
-/** How many pairs are kept ready. */
-const READY = 16;
+/** So many pairs are kept ready at least, and at most. */
+const LEAST = 16;
+const MOST = 256;
 
 /** After so long without a start the server counts as idle. */
 const IDLE_MS = 20;
 
-/** Fills the engine's pool, one pair a turn. */
+/**
+ * Fills the engine's pool, one pair a turn: with as many as the last crowd took, since a trainer asks for
+ * the next one of that size.
+ */
 export class Refill implements Disposable {
   readonly #node: Node;
   readonly #isIdle: () => boolean;
   #timer: number | undefined;
+  /** How many were made since the pool was full. */
+  #crowd = 0;
+  #isFull = false;
   #isOver = false;
 
   constructor(node: Node, isIdle: () => boolean) {
@@ -19,16 +26,21 @@ export class Refill implements Disposable {
     this.#isIdle = isIdle;
   }
 
-  /** Looks soon whether there is something to do. */
+  /** Looks soon whether there is something to do: a sandbox was made. */
   wake(): void {
     if (this.#isOver) return;
+    this.#crowd = this.#isFull ? 1 : this.#crowd + 1;
+    this.#isFull = false;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#step(), IDLE_MS);
   }
 
   async #step(): Promise<void> {
     const { engine } = this.#node;
-    if (!this.#isIdle() || engine.readyPairs >= READY) return;
+    if (!this.#isIdle()) return;
+    const wanted = Math.min(Math.max(this.#crowd, LEAST), MOST);
+    this.#isFull = engine.readyPairs >= wanted;
+    if (this.#isFull) return;
     await engine.fill(engine.readyPairs + 1);
     if (!this.#isOver) this.#timer = setTimeout(() => void this.#step());
   }

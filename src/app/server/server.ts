@@ -17,6 +17,7 @@ import {
   type Parts,
 } from "./live_sandbox.ts";
 import { Metrics } from "./metrics.ts";
+import { Turns } from "./turn.ts";
 import { Refill } from "./refill.ts";
 import { type OnLayer, SharedPreparations } from "./shared.ts";
 
@@ -87,6 +88,7 @@ export class Server implements AsyncDisposable {
   readonly #shared: SharedPreparations;
   readonly #gate: FairGate;
   readonly #refill: Refill;
+  readonly #turns = new Turns();
   readonly #copier: Copier;
   /** Distinguishes ids from those of other servers. */
   readonly #tag = crypto.getRandomValues(new Uint8Array(4)).toHex();
@@ -108,6 +110,7 @@ export class Server implements AsyncDisposable {
     this.#copier = new Copier(node.worker, kind === "root" || kind === "none");
     this.#shared = new SharedPreparations(node);
     this.#gate = new FairGate({ width: this.options.startJobs, queue: this.options.queue });
+    node.engine.crew.pause = () => this.#turns.next();
     this.#refill = new Refill(node, () => this.#starting === 0);
   }
 
@@ -280,6 +283,8 @@ export class Server implements AsyncDisposable {
     await Promise.all(this.list().map((sandbox) => sandbox.close("shutdown")));
     await this.#copier[Symbol.asyncDispose]();
     this.#shared[Symbol.dispose]();
+    this.node.engine.crew.pause = () => Promise.resolve();
+    this.#turns[Symbol.dispose]();
   }
 
   async #make({ spec, options, call }: Making, find: FindSource): Promise<LiveSandbox> {

@@ -1,5 +1,5 @@
 /** Our side of a pty: what the program prints, what it reads, and its size. */
-import { setWindowSize } from "../../ffi/mod.ts";
+import { setWindowSize, storeAway } from "../../ffi/mod.ts";
 import { duplicate, PipeReader, PipeWriter } from "./pipe.ts";
 
 /** A terminal's size in characters. */
@@ -16,10 +16,10 @@ export class Terminal {
 
   /** Takes the master over. */
   constructor(master: number, size: WindowSize) {
-    this.#master = master;
+    this.#master = storeAway(master);
     this.resize(size);
-    this.input = new PipeWriter(duplicate(master));
-    this.output = new PipeReader(master);
+    this.input = new PipeWriter(duplicate(this.#master));
+    this.output = new PipeReader(this.#master);
   }
 
   /** Tells the program of a new size (SIGWINCH). */

@@ -13,6 +13,7 @@ import {
   peerUid,
   readable,
   SOCKET_PATH_MAX,
+  storeAway,
   unixSocket,
 } from "../../ffi/mod.ts";
 import { HostError, messageOf, UsageError } from "../errors.ts";
@@ -128,7 +129,8 @@ export function connectTo(path: string): Client {
   return openClient(fd);
 }
 
-function openClient(fd: number): Client {
+function openClient(accepted: number): Client {
+  const fd = storeAway(accepted);
   return {
     output: new PipeWriter(duplicate(fd)),
     input: new PipeReader(fd),

@@ -32,11 +32,18 @@ interface Sample {
   readonly mounts: number;
 }
 
-/** What a server holds while it has nothing to do. */
+interface Metrics {
+  readonly process: { residentBytes: number; openFiles: number; threads: number };
+  readonly sandboxes: { ready: number; readyWanted: number };
+}
+
+/** What a server holds when it has done all it does while nothing is asked. */
 async function sample(server: TestServer): Promise<Sample> {
-  const { process } = await server.call<
-    { process: { residentBytes: number; openFiles: number; threads: number } }
-  >("metrics");
+  let metrics = await server.call<Metrics>("metrics");
+  while (metrics.sandboxes.ready < metrics.sandboxes.readyWanted) {
+    metrics = await server.call<Metrics>("metrics");
+  }
+  const { process } = metrics;
   const { pid } = server.child;
   return {
     descriptors: process.openFiles,

@@ -34,6 +34,8 @@ export interface Ground extends AsyncDisposable {
   readonly unpack?: (archive: string, dir: string) => Promise<string>;
   /** Makes a sandbox that can be copied while it lives. */
   readonly original?: () => Promise<Original>;
+  /** Lets it do what it does while nothing is asked: at its own expense, not at the next one's. */
+  readonly rest?: () => Promise<void>;
   /** Directories on the disk that hold its environments and what its sandboxes write. */
   readonly directories?: readonly string[];
 }

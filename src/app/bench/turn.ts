@@ -49,6 +49,7 @@ export async function takeTurns<T>(
       if (failed.has(name)) continue;
       try {
         samples.get(name)!.push(await sample(one));
+        await one.ground.rest?.();
       } catch (error) {
         signal.throwIfAborted();
         if (name === OURS || error instanceof WrongAnswer) throw error;

@@ -42,7 +42,7 @@ export async function hostServer(server: Server, options: HostOptions): Promise<
 
   server.drain();
   listener?.[Symbol.dispose]();
-  log("draining", server.counts);
+  log("draining", { ...server.counts });
   const drained = Promise.all([front.drain(), door?.drain()]);
   await Promise.race([drained, aborted(stopNow), aborted(AbortSignal.timeout(drainMs))]);
   door?.[Symbol.dispose]();

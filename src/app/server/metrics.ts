@@ -6,14 +6,21 @@ import { Histogram, type HistogramState } from "./histogram.ts";
 import type { CloseReason } from "./live_sandbox.ts";
 import type { Server } from "./server.ts";
 
+/** How many sandboxes there are. */
+export interface Counts {
+  readonly live: number;
+  readonly starting: number;
+  /** Of those that start: how many wait for their turn. */
+  readonly queued: number;
+  /** For how many the namespaces are there already, and shall be as soon as nothing starts. */
+  readonly ready: number;
+  readonly readyWanted: number;
+}
+
 /** Numbers since the start of the server, and of this moment. */
 export interface MetricsState {
   readonly uptimeMs: number;
-  readonly sandboxes: {
-    readonly live: number;
-    readonly starting: number;
-    /** Of those that start: how many wait for their turn. */
-    readonly queued: number;
+  readonly sandboxes: Counts & {
     readonly max: number;
     readonly started: number;
     /** By kind of error. */

@@ -11,6 +11,9 @@ export function toPrometheus(state: MetricsState): string {
   const now = { live: sandboxes.live, starting: sandboxes.starting, queued: sandboxes.queued };
   return [
     ...family("sandboxes", "gauge", "Sandboxes by state.", byLabel("state", now)),
+    ...family("namespaces_ready", "gauge", "Namespaces made for sandboxes to come.", [
+      [{}, sandboxes.ready],
+    ]),
     ...family("sandboxes_max", "gauge", "Sandboxes that may be.", [[{}, sandboxes.max]]),
     ...family("sandboxes_started_total", "counter", "Sandboxes made.", [[{}, sandboxes.started]]),
     ...family(

@@ -19,6 +19,7 @@ export class Refill implements Disposable {
   /** How many were made since the pool was full. */
   #crowd = 0;
   #isFull = false;
+  #onFull = Promise.withResolvers<void>();
   #isOver = false;
 
   constructor(node: Node, isIdle: () => boolean) {
@@ -30,18 +31,32 @@ export class Refill implements Disposable {
   wake(): void {
     if (this.#isOver) return;
     this.#crowd = this.#isFull ? 1 : this.#crowd + 1;
+    if (this.#isFull) this.#onFull = Promise.withResolvers();
     this.#isFull = false;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#step(), IDLE_MS);
   }
 
+  /** How many pairs are to be ready. */
+  get wanted(): number {
+    return Math.min(Math.max(this.#crowd, LEAST), MOST);
+  }
+
+  /** Resolves once the pool is as it is kept. */
+  get full(): Promise<void> {
+    return this.#onFull.promise;
+  }
+
   async #step(): Promise<void> {
     const { engine } = this.#node;
     if (!this.#isIdle()) return;
-    const wanted = Math.min(Math.max(this.#crowd, LEAST), MOST);
-    this.#isFull = engine.readyPairs >= wanted;
-    if (this.#isFull) return;
-    await engine.fill(engine.readyPairs + 1);
+    this.#isFull = engine.readyPairs >= this.wanted;
+    if (this.#isFull) return this.#onFull.resolve();
+    try {
+      await engine.fill(engine.readyPairs + 1);
+    } catch {
+      return this.#onFull.resolve(); // whoever asks for the next sandbox hears why
+    }
     if (!this.#isOver) this.#timer = setTimeout(() => void this.#step());
   }
 

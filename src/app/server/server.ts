@@ -16,7 +16,7 @@ import {
   LiveSandbox,
   type Parts,
 } from "./live_sandbox.ts";
-import { Metrics } from "./metrics.ts";
+import { type Counts, Metrics } from "./metrics.ts";
 import { Turns } from "./turn.ts";
 import { Refill } from "./refill.ts";
 import { type OnLayer, SharedPreparations } from "./shared.ts";
@@ -114,9 +114,14 @@ export class Server implements AsyncDisposable {
     this.#refill = new Refill(node, () => this.#starting === 0);
   }
 
-  /** How many sandboxes live, are being made, and wait to be made. */
-  get counts(): { readonly live: number; readonly starting: number; readonly queued: number } {
-    return { live: this.#live.size, starting: this.#starting, queued: this.#gate.waiting };
+  /** How many there are. */
+  get counts(): Counts {
+    const { readyPairs } = this.node.engine;
+    const { wanted } = this.#refill;
+    return {
+      ...{ live: this.#live.size, starting: this.#starting, queued: this.#gate.waiting },
+      ...{ ready: readyPairs, readyWanted: wanted },
+    };
   }
 
   /** The life that a caller may have of the one he asks for; null for any. */
@@ -267,6 +272,11 @@ export class Server implements AsyncDisposable {
   /** Resolves when a caller wants the server to end. */
   get over(): Promise<void> {
     return this.#over.promise;
+  }
+
+  /** Resolves once all is done that is done while nothing is asked. */
+  get idle(): Promise<void> {
+    return this.#refill.full;
   }
 
   /** Ends every sandbox, and lets whoever serves know that it is over. */

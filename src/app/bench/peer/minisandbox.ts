@@ -18,7 +18,8 @@ import { PATHS, type Site, siteEnv } from "../site.ts";
 /** A server that was started before, over a store that holds the layers. */
 export const minisandbox: Peer = {
   name: OURS,
-  what: "live server: copy-on-write /usr and layers, seccomp, init, an id range of its own",
+  what: "live server: copy-on-write /usr and layers, seccomp, init, an id range of its own; " +
+    "namespaces for the next crowd are ready",
   verbs: ["sandbox", "process", "session", "unpack", "fork"],
   prepare: async (site) => {
     const ours = new Ours(site);
@@ -78,6 +79,7 @@ class Ours implements AsyncDisposable {
       process: (argv) => this.#run(this.#kept!, argv),
       session: () => this.#openSession(this.#kept!),
       original: () => this.#openOriginal(),
+      rest: () => this.#server.idle,
       unpack: (archive, dir) => this.#unpack(archive, dir),
       [Symbol.asyncDispose]: () => this[Symbol.asyncDispose](),
     };

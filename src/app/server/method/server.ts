@@ -68,6 +68,8 @@ const metrics = method({
       live: z.int(),
       starting: z.int(),
       queued: z.int(),
+      ready: z.int(),
+      readyWanted: z.int(),
       max: z.int(),
       started: z.int(),
       failed: counts,

@@ -1,12 +1,12 @@
 /** Removes many names in one go, by a process of its own: a file system may take long for each. */
-import { CLONE } from "./constant.ts";
-import { closeQuietly } from "./file.ts";
+import { AT, CLONE } from "./constant.ts";
+import { ERRNO, SyscallError } from "./errno.ts";
+import { closeQuietly, unlinkAt } from "./file.ts";
 import { Memory } from "./memory.ts";
 import { wait } from "./process.ts";
 import { readable } from "./readiness.ts";
 import { NR } from "./syscall_number.ts";
-import { cstr, type CString } from "./text.ts";
-import type { TableEntry } from "./table.ts";
+import { cstr, type CString, flagNames, quote } from "./text.ts";
 import { ENTRY_FLAG, type Vclone, vcloneAside } from "./vclone.ts";
 
 /** A name in a directory. */
@@ -23,12 +23,13 @@ export interface Unlink {
 }
 
 /**
- * Removes names in order, whatever comes of each, while this thread goes on.
+ * Removes names in order, whatever comes of each, while this thread goes on; or at once, where no process
+ * can be made, as in a sandbox.
  *
- * @returns Those that could not be removed.
- * @throws {SyscallError} If the process cannot be made.
+ * @throws {SyscallError} What the first one that could not be removed was refused with; EINTR if the
+ *   process was killed.
  */
-export async function unlinkAside(names: readonly Unlink[]): Promise<Unlink[]> {
+export async function unlinkAside(names: readonly Unlink[]): Promise<void> {
   const texts = names.map(({ name }) => cstr(name));
   const bytes = texts.reduce((sum, text) => sum + text.length, 0);
   using memory = new Memory(bytes + 160 * names.length + 4096);
@@ -40,18 +41,35 @@ export async function unlinkAside(names: readonly Unlink[]): Promise<Unlink[]> {
       flags: ENTRY_FLAG.ignoreError,
     },
   ]);
-  const child = begin(memory, table, names);
+  let child: Vclone;
+  try {
+    child = vcloneAside(memory, table, CLONE.CLONE_FILES);
+  } catch (error) {
+    if (!(error instanceof SyscallError)) throw error;
+    return unlinkHere(names);
+  }
   await readable(child.pidfd);
   const { signal } = wait(child.pid);
   closeQuietly(child.pidfd);
-  return names.filter((_, i) => signal !== null || child.result(2 * i + 1) < 0);
+  names.forEach((it, i) => {
+    const result = signal === null ? child.result(2 * i + 1) : -ERRNO.EINTR;
+    if (result < 0) throw new SyscallError(show(it), -result);
+  });
 }
 
-function begin(memory: Memory, table: readonly TableEntry[], names: readonly Unlink[]): Vclone {
-  try {
-    return vcloneAside(memory, table, CLONE.CLONE_FILES);
-  } catch (error) {
-    closeQuietly(...names.map(({ opened }) => opened).filter((fd) => fd >= 0));
-    throw error;
+function unlinkHere(names: readonly Unlink[]): void {
+  const errors: unknown[] = [];
+  for (const { dirfd, name, flags, opened } of names) {
+    if (opened >= 0) closeQuietly(opened);
+    try {
+      unlinkAt(dirfd, name, flags);
+    } catch (error) {
+      errors.push(error);
+    }
   }
+  if (errors.length > 0) throw errors[0];
+}
+
+function show({ dirfd, name, flags }: Unlink): string {
+  return `unlinkat(${dirfd}, ${quote(name)}, ${flagNames(AT, flags)})`;
 }

@@ -55,11 +55,14 @@ async function persist(dir: string, work: () => Promise<void>): Promise<void> {
       if (isErrno(error, "EACCES", "EPERM")) {
         throw new Deno.errors.PermissionDenied(`Cannot remove "${dir}"`, { cause: error });
       }
-      if (attempt === ATTEMPTS || !isErrno(error, "ENOENT", "ENOTEMPTY", "ENOTDIR")) throw error;
+      if (attempt === ATTEMPTS || !isErrno(error, ...OVERTAKEN)) throw error;
       await delay(20 * attempt);
     }
   }
 }
+
+/** What comes of a tree that another changes meanwhile. */
+const OVERTAKEN = ["ENOENT", "ENOTEMPTY", "ENOTDIR", "EISDIR", "EINTR"] as const;
 
 /** One removal, in slices between which others go on. */
 class Removal {
@@ -133,11 +136,9 @@ class Removal {
     if (this.#found.length >= BATCH) await this.#unlinkAll();
   }
 
-  /** Removes what was found; what could not be removed is tried again, to hear why. */
+  /** Removes what was found. */
   async #unlinkAll(): Promise<void> {
-    if (this.#found.length === 0) return;
-    const left = await unlinkAside(this.#found.splice(0));
-    for (const { dirfd, name, flags } of left) unlinkAt(dirfd, name, flags);
+    if (this.#found.length > 0) await unlinkAside(this.#found.splice(0));
   }
 
   #moveUp(fd: number, name: CString, top: number): void {

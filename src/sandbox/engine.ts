@@ -50,7 +50,7 @@ import { Near, sharingFiles } from "./near.ts";
 import { openProgram } from "./program_file.ts";
 import { noUserNamespace } from "./remedy.ts";
 import { Sandbox } from "./sandbox.ts";
-import { planIdMapping, planSandbox } from "./sandbox_plan.ts";
+import { mountsOf, planIdMapping, planSandbox } from "./sandbox_plan.ts";
 import { halfOf, shareOf, underHalf } from "./quota.ts";
 import type { Plan } from "./step.ts";
 
@@ -213,6 +213,7 @@ export class Engine implements Disposable {
       using loan = this.memory.lend();
       using near = new Near();
       const means = this.#means(loan, {
+        ...mountsOf(layout),
         "pair-net": near.get(pair.net),
         keep: near.get(keep ?? this.#fds["null"]!),
       });

@@ -157,7 +157,14 @@ export function planIdMapping(path: string, { spareFd }: PlanFacts): Plan {
 
 function openBind({ source, mount }: Bind, name: string): Tree {
   const lower = { path: source, isIdMapped: false, isRecursive: true };
-  return mount === undefined ? openTree(lower, name, 0) : { lower, handle: mount, opens: [] };
+  return mount === undefined ? openTree(lower, name, 0) : { lower, handle: fd(name), opens: [] };
+}
+
+/** The descriptors of mounts that a layout brings, by the names that its plan has for them. */
+export function mountsOf({ binds }: Layout): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    binds.flatMap(({ mount }, i) => mount === undefined ? [] : [[`bind-${i}`, mount]]),
+  );
 }
 
 function openTree(lower: Lower, name: string, spareFd: number): Tree {

@@ -38,16 +38,32 @@ const prepareHost = once(async () => {
   await makePytest(`${shared.path}/pytest`);
 });
 
-for (const it of HOST_PROGRAMS) {
-  Deno.test({
-    name: `on the host's programs: ${it.what}`,
-    ignore: requires("venv").ignore || ifInstalled(...it.needs).ignore,
-    fn: async () => {
-      await prepareHost();
-      const binds = [`${shared.path}/wheels:/wheels`, `${shared.path}/pytest:${PYTEST}`];
-      await testProgram(it, binds.flatMap((bind) => ["--bind", bind]));
-    },
-  });
+/** Each way to run them as this user: with the options, and what is printed then if not the usual. */
+const WAYS = [
+  { way: "", args: [], expected: (it: ProgramCase) => it.prints, ignore: false },
+  {
+    way: ", without user namespaces",
+    args: ["--userns", "off"],
+    expected: (it: ProgramCase) => it.withoutUserns ?? it.prints,
+    ignore: identity() !== "root",
+  },
+];
+
+for (const { way, args, expected, ignore } of WAYS) {
+  for (const it of HOST_PROGRAMS) {
+    Deno.test({
+      name: `on the host's programs${way}: ${it.what}`,
+      ignore: ignore || requires("venv").ignore || ifInstalled(...it.needs).ignore,
+      fn: async () => {
+        await prepareHost();
+        const binds = [`${shared.path}/wheels:/wheels`, `${shared.path}/pytest:${PYTEST}`];
+        await testProgram({ ...it, prints: expected(it) }, [
+          ...args,
+          ...binds.flatMap((bind) => ["--bind", bind]),
+        ]);
+      },
+    });
+  }
 }
 
 const debian = { ignore: requires("debootstrap").ignore || !await hasDebianRootTar() };

@@ -1,8 +1,9 @@
 /** Tests of what works inside a Docker container, and of what is said where nothing can. */
-import { assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Finding } from "../../src/app/doctor/mod.ts";
 import { debianRootTar } from "../support/debian_root.ts";
 import { DockerDaemon, type Ended, findCgroups, PLACES } from "../support/docker.ts";
+import { makePytest } from "../support/venv.ts";
 import { requires } from "../support/requirement.ts";
 
 const IMAGE = "debian-root";
@@ -63,6 +64,16 @@ const SUITES: Readonly<Record<string, Suite>> = {
   },
 };
 
+/** The container has the host's programs, where the image has but few. */
+const HOST_USR = [
+  "/usr",
+  ...[...Deno.readDirSync("/etc")].map(({ name }) => name)
+    .filter((name) => /^(alternatives|ssl|java-.*)$/.test(name)).map((name) => `/etc/${name}`),
+].flatMap((dir) => ["--volume", `${dir}:${dir}:ro`]);
+
+/** So many programs at least, in both ways. */
+const PROGRAMS = 80;
+
 /**
  * Of the reports, those in which all is as usual: Docker makes no difference to the others. It has no
  * pivot_root to show that it works outside.
@@ -73,6 +84,8 @@ const TESTS = String
 interface Suite {
   readonly options: readonly string[];
   readonly files: readonly string[];
+  /** Which of their tests, if not the usual. */
+  readonly filter?: string;
   /** Set for an ordinary user: what root does before. */
   readonly user?: string;
 }
@@ -121,6 +134,18 @@ Deno.test({
         assertEquals(failed.map(({ check }) => check), names);
         assertEquals(new Set(failed.map(({ remedy }) => remedy)), new Set([REMEDY]));
       });
+      await test.step("programs people run work by root, with and without user namespaces", async () => {
+        await makePytest(`${daemon.data}/pytest`);
+        const pytest = ["--env", `MINISANDBOX_TEST_PYTEST=${PLACES.data}/pytest`];
+        const { code, stdout, stderr } = await runSuite(daemon, {
+          options: [...pytest, ...WITHOUT_USERNS, ...UNCOVERED, ...HOST_USR],
+          files: ["integration/program"],
+          filter: "/^on the host's programs/",
+        });
+        assertEquals(code, 0, stdout + stderr);
+        const passed = Number(/^ok \| (\d+) passed/m.exec(stdout)?.[1]);
+        assert(passed >= PROGRAMS, stdout);
+      });
       const suites = Object.values(SUITES).map((suite) => runSuite(daemon, suite));
       for (const [i, { code, stdout, stderr }] of (await Promise.all(suites)).entries()) {
         await test.step(`what is tested elsewhere works ${Object.keys(SUITES)[i]}`, () => {
@@ -145,7 +170,8 @@ function minisandbox(command: "run" | "doctor", ...args: readonly string[]): str
 }
 
 /** Runs files of this suite by the user of the container, on the program under test. */
-async function runSuite(daemon: DockerDaemon, { options, files, user }: Suite): Promise<Ended> {
+async function runSuite(daemon: DockerDaemon, suite: Suite): Promise<Ended> {
+  const { options, files, user, filter = TESTS } = suite;
   const variables = {
     DENO_DIR: PLACES.cache,
     HOME: PLACES.data,
@@ -156,7 +182,7 @@ async function runSuite(daemon: DockerDaemon, { options, files, user }: Suite): 
   };
   const env = Object.entries(variables).flatMap(([name, value]) => ["--env", `${name}=${value}`]);
   const tests = files.map((name) => `tests/${name}_test.ts`);
-  const deno = [PLACES.deno, "test", "--allow-all", "--no-check", "--filter", TESTS, ...tests];
+  const deno = [PLACES.deno, "test", "--allow-all", "--no-check", "--filter", filter, ...tests];
   const become = `${user} && exec setpriv --reuid=1000 --regid=1000 --clear-groups "$@"`;
   const command = user === undefined ? deno : ["sh", "-c", become, "sh", ...deno];
   return await daemon.run(IMAGE, [...options, ...env, "--workdir", PLACES.checkout], command);

@@ -31,11 +31,16 @@ Deno.test({
 const shared = tempDir();
 Deno.test.afterAll(() => shared[Symbol.dispose]());
 
+/** A pytest that is there already: where there is no network, none can be made. */
+const MADE_PYTEST = Deno.env.get("MINISANDBOX_TEST_PYTEST");
+
+const pytest = MADE_PYTEST ?? `${shared.path}/pytest`;
+
 /** Makes what programs of the host need, when a test first asks. */
 const prepareHost = once(async () => {
   Deno.mkdirSync(`${shared.path}/wheels`);
   writeWheel(`${shared.path}/wheels`, "hello", "x = 1");
-  await makePytest(`${shared.path}/pytest`);
+  if (MADE_PYTEST === undefined) await makePytest(pytest);
 });
 
 /** Each way to run them as this user: with the options, and what is printed then if not the usual. */
@@ -56,7 +61,7 @@ for (const { way, args, expected, ignore } of WAYS) {
       ignore: ignore || requires("venv").ignore || ifInstalled(...it.needs).ignore,
       fn: async () => {
         await prepareHost();
-        const binds = [`${shared.path}/wheels:/wheels`, `${shared.path}/pytest:${PYTEST}`];
+        const binds = [`${shared.path}/wheels:/wheels`, `${pytest}:${PYTEST}`];
         await testProgram({ ...it, prints: expected(it) }, [
           ...args,
           ...binds.flatMap((bind) => ["--bind", bind]),

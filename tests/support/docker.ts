@@ -70,6 +70,11 @@ export class DockerDaemon implements AsyncDisposable {
     this.#said = this.#process.stderr.pipeThrough(new TextDecoderStream());
   }
 
+  /** Where `PLACES.data` lies outside. */
+  get data(): string {
+    return `${this.#dir}/data`;
+  }
+
   /** The daemon says so itself; where it ends before, what it said is why. */
   async #awaitReady(): Promise<void> {
     const late = setTimeout(() => this.#process.kill("SIGKILL"), READY_MS);
@@ -102,7 +107,7 @@ export class DockerDaemon implements AsyncDisposable {
       `${BINARY}:${PLACES.program}:ro`,
       `${ROOT}:${PLACES.checkout}:ro`,
       `${Deno.execPath()}:${PLACES.deno}:ro`,
-      `${this.#dir}/data:${PLACES.data}`,
+      `${this.data}:${PLACES.data}`,
       `${CACHE}:${PLACES.cache}:ro`,
     ].flatMap((bind) => ["--volume", bind]);
     const args = ["run", "--rm", "--network", "none", ...binds, ...options, image, ...command];

@@ -121,7 +121,7 @@ export async function openForkPlace(
     });
   }
   const work = opened.use(await store.openRun(spec.upper.kind === "disk" ? spec.upper.dir : null));
-  makeUpper(work.dir, parts, host.identity);
+  makeUpper(work.dir, parts.length, host.identity);
   for (const i of parts.keys()) copyTop(`${top.dir}/${i}`, `${work.dir}/upper/${i}`, host.identity);
   const kept = opened.move();
   return {

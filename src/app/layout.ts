@@ -68,9 +68,10 @@ export function joinLayout(
 /**
  * Makes the directories that overlays write to, owned by root inside.
  *
+ * @param parts How many parts the layout has.
  * @throws {HostError} If overlayfs could not use their file system.
  */
-export function makeUpper(dir: string, parts: readonly Part[], identity: Identity): void {
+export function makeUpper(dir: string, parts: number, identity: Identity): void {
   const refused = ["overlay", "nfs", "cifs", "fuse"];
   const type = fileSystemOf(dir);
   if (refused.includes(type)) {
@@ -93,7 +94,7 @@ export function makeUpper(dir: string, parts: readonly Part[], identity: Identit
   try {
     for (const kind of ["upper", "work"]) {
       Deno.mkdirSync(`${dir}/${kind}`);
-      for (const i of parts.keys()) {
+      for (let i = 0; i < parts; i++) {
         Deno.mkdirSync(`${dir}/${kind}/${i}`);
         own(`${dir}/${kind}/${i}`, identity);
       }

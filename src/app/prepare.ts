@@ -1,7 +1,7 @@
 /** Use case: what sandboxes of one spec share, made once, and what each has for itself. */
 import { HostError } from "../errors.ts";
 import { type Layout, probeMemoryXattr } from "../sandbox/mod.ts";
-import type { Layer } from "../store/mod.ts";
+import type { Layer, Scratch } from "../store/mod.ts";
 import { type HeldBase, openBase } from "./named_base.ts";
 import { ensureLayers, findLayers, type LayerEvent } from "./layer.ts";
 import { joinLayout, makeUpper } from "./layout.ts";
@@ -79,20 +79,34 @@ export interface Place extends AsyncDisposable {
  * @throws {HostError} If overlayfs could not use them.
  */
 export async function openPlace(
-  { store, host }: Node,
+  node: Node,
   spec: SandboxSpec,
   { base, layers }: Prepared,
 ): Promise<Place> {
   await using opened = new AsyncDisposableStack();
   const { upper } = spec;
   if (upper.kind === "tmpfs") mustHoldAttributes();
-  const work = opened.use(upper.kind === "disk" ? await store.openRun(upper.dir) : null);
+  const work = opened.use(upper.kind === "disk" ? await openUpper(node, upper.dir, base) : null);
   const layout = joinLayout(spec, base, layers, work?.dir ?? "");
-  if (work !== null) makeUpper(work.dir, layout.parts, host.identity);
   const kept = opened.move();
   return {
     layout,
     lockFd: work?.lockFd ?? null,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
+}
+
+/** Makes the directories in one of the caller's, or takes them from those that are ready. */
+async function openUpper(
+  { store, host, uppers }: Node,
+  dir: string | null,
+  base: HeldBase,
+): Promise<Scratch> {
+  const parts = 1 + base.parts.length;
+  if (dir === null) return await uppers.take(parts);
+  await using opened = new AsyncDisposableStack();
+  const work = opened.use(await store.openRun(dir));
+  makeUpper(work.dir, parts, host.identity);
+  opened.move();
+  return work;
 }

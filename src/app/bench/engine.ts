@@ -94,7 +94,10 @@ type Begin = () => Promise<Begun>;
 
 /** Its namespaces are made before, as by an engine that was idle. */
 async function measureOne(node: Node, begin: Begin): Promise<Batch> {
-  const [refill] = await timed(() => node.engine.fill(1));
+  const [refill] = await timed(async () => {
+    await node.engine.fill(1);
+    await node.uppers.fill(1);
+  });
   const [beginMs, { times, end }] = await timed(begin);
   const [close] = await timed(end);
   return { samples: [{ refill, ...times, close }], totalMs: beginMs + close };

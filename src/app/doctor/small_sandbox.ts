@@ -34,7 +34,7 @@ export async function withSmallSandbox(
   const dir = upper.kind === "disk" ? upper.dir : null;
   await using elsewhere = dir === null ? null : await store.openRun(dir);
   const upperDir = (elsewhere ?? place).dir;
-  if (upper.kind === "disk") makeUpper(upperDir, parts, host.identity);
+  if (upper.kind === "disk") makeUpper(upperDir, parts.length, host.identity);
   const layout: Layout = {
     parts,
     upper: upper.kind === "disk" ? { kind: "disk", dir: upperDir } : { ...upper, inodes: null },

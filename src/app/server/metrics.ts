@@ -12,7 +12,7 @@ export interface Counts {
   readonly starting: number;
   /** Of those that start: how many wait for their turn. */
   readonly queued: number;
-  /** For how many the namespaces are there already, and shall be as soon as nothing starts. */
+  /** For how many more all is there already, and shall be as soon as nothing starts. */
   readonly ready: number;
   readonly readyWanted: number;
 }

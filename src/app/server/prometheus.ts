@@ -11,7 +11,7 @@ export function toPrometheus(state: MetricsState): string {
   const now = { live: sandboxes.live, starting: sandboxes.starting, queued: sandboxes.queued };
   return [
     ...family("sandboxes", "gauge", "Sandboxes by state.", byLabel("state", now)),
-    ...family("namespaces_ready", "gauge", "Namespaces made for sandboxes to come.", [
+    ...family("sandboxes_ready", "gauge", "Sandboxes for which all was made in advance.", [
       [{}, sandboxes.ready],
     ]),
     ...family("sandboxes_max", "gauge", "Sandboxes that may be.", [[{}, sandboxes.max]]),

@@ -1,7 +1,7 @@
-/** Keeps namespaces ready for the next sandboxes, made while nothing else is. */
+/** Keeps namespaces and directories ready for the next sandboxes, made while nothing else is. */
 import type { Node } from "../node.ts";
 
-/** So many pairs are kept ready at least, and at most. */
+/** For so many sandboxes all is kept ready at least, and at most. */
 const LEAST = 16;
 const MOST = 256;
 
@@ -9,10 +9,10 @@ const MOST = 256;
 const IDLE_MS = 20;
 
 /**
- * Fills the engine's pool, one pair a turn: with as many as the last crowd took, since a trainer asks for
+ * Fills the pools, for one sandbox a turn: with as many as the last crowd took, since a trainer asks for
  * the next one of that size.
  */
-export class Refill implements Disposable {
+export class Refill implements AsyncDisposable {
   readonly #node: Node;
   readonly #isIdle: () => boolean;
   #timer: number | undefined;
@@ -20,6 +20,7 @@ export class Refill implements Disposable {
   #crowd = 0;
   #isFull = false;
   #onFull = Promise.withResolvers<void>();
+  #running = Promise.resolve();
   #isOver = false;
 
   constructor(node: Node, isIdle: () => boolean) {
@@ -34,10 +35,16 @@ export class Refill implements Disposable {
     if (this.#isFull) this.#onFull = Promise.withResolvers();
     this.#isFull = false;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#step(), IDLE_MS);
+    this.#timer = setTimeout(() => this.#begin(), IDLE_MS);
   }
 
-  /** How many pairs are to be ready. */
+  /** For how many all is ready. */
+  get ready(): number {
+    const { engine, uppers } = this.#node;
+    return Math.min(engine.readyPairs, uppers.ready ?? Infinity);
+  }
+
+  /** For how many it is to be. */
   get wanted(): number {
     return Math.min(Math.max(this.#crowd, LEAST), MOST);
   }
@@ -48,20 +55,28 @@ export class Refill implements Disposable {
   }
 
   async #step(): Promise<void> {
-    const { engine } = this.#node;
+    const { engine, uppers } = this.#node;
     if (!this.#isIdle()) return;
-    this.#isFull = engine.readyPairs >= this.wanted;
+    const { ready, wanted } = this;
+    this.#isFull = ready >= wanted;
     if (this.#isFull) return this.#onFull.resolve();
     try {
-      await engine.fill(engine.readyPairs + 1);
+      await engine.fill(ready + 1);
+      await uppers.fill(ready + 1);
     } catch {
       return this.#onFull.resolve(); // whoever asks for the next sandbox hears why
     }
-    if (!this.#isOver) this.#timer = setTimeout(() => void this.#step());
+    if (!this.#isOver) this.#timer = setTimeout(() => this.#begin());
   }
 
-  [Symbol.dispose](): void {
+  #begin(): void {
+    this.#running = this.#step();
+  }
+
+  /** Makes no more; what is being made is ready by then. */
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#isOver = true;
     clearTimeout(this.#timer);
+    await this.#running;
   }
 }

@@ -116,11 +116,10 @@ export class Server implements AsyncDisposable {
 
   /** How many there are. */
   get counts(): Counts {
-    const { readyPairs } = this.node.engine;
-    const { wanted } = this.#refill;
+    const { ready, wanted } = this.#refill;
     return {
       ...{ live: this.#live.size, starting: this.#starting, queued: this.#gate.waiting },
-      ...{ ready: readyPairs, readyWanted: wanted },
+      ...{ ready, readyWanted: wanted },
     };
   }
 
@@ -288,9 +287,10 @@ export class Server implements AsyncDisposable {
   /** Ends every sandbox. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.drain();
-    this.#refill[Symbol.dispose]();
+    await this.#refill[Symbol.asyncDispose]();
     await Promise.allSettled([...this.#births]);
     await Promise.all(this.list().map((sandbox) => sandbox.close("shutdown")));
+    await this.node.uppers.empty();
     await this.#copier[Symbol.asyncDispose]();
     this.#shared[Symbol.dispose]();
     this.node.engine.crew.pause = () => Promise.resolve();

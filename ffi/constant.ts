@@ -225,7 +225,7 @@ export const W = { WNOHANG: 1 } as const;
 export const PROT = { PROT_READ: 1, PROT_WRITE: 2, PROT_EXEC: 4 } as const;
 
 /** Kinds of mapping, for `mmap(2)`. */
-export const MAP = { MAP_PRIVATE: 2, MAP_ANONYMOUS: 0x20 } as const;
+export const MAP = { MAP_SHARED: 1, MAP_PRIVATE: 2, MAP_ANONYMOUS: 0x20 } as const;
 
 /** Flags of inodes (ioctl_iflags(2)). */
 export const FS_FLAG = {

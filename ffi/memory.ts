@@ -19,7 +19,7 @@ export class Memory implements Disposable {
    * @throws {SyscallError} If there is no memory.
    */
   constructor(size: number) {
-    this.#base = map(size);
+    this.#base = map(size, "MAP_SHARED"); // a child with a copy of our memory tells by it too
     const buffer = Deno.UnsafePointerView.getArrayBuffer(
       Deno.UnsafePointer.create(BigInt(this.#base))!,
       size,
@@ -119,7 +119,7 @@ export class Memory implements Disposable {
  */
 export function placeCode(code: Uint8Array<ArrayBuffer>): bigint {
   const size = 4096;
-  const address = map(size);
+  const address = map(size, "MAP_PRIVATE");
   const pointer = Deno.UnsafePointer.create(BigInt(address))!;
   new Uint8Array(Deno.UnsafePointerView.getArrayBuffer(pointer, size)).set(code);
   check(
@@ -129,10 +129,10 @@ export function placeCode(code: Uint8Array<ArrayBuffer>): bigint {
   return BigInt(address);
 }
 
-function map(size: number): number {
+function map(size: number, kind: "MAP_SHARED" | "MAP_PRIVATE"): number {
   const prot = PROT.PROT_READ | PROT.PROT_WRITE;
   return check(
-    libc.mmap(0n, BigInt(size), prot, MAP.MAP_PRIVATE | MAP.MAP_ANONYMOUS, -1, 0n),
-    () => `mmap(NULL, ${size}, PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0)`,
+    libc.mmap(0n, BigInt(size), prot, MAP[kind] | MAP.MAP_ANONYMOUS, -1, 0n),
+    () => `mmap(NULL, ${size}, PROT_READ|PROT_WRITE, ${kind}|MAP_ANONYMOUS, -1, 0)`,
   );
 }

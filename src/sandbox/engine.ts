@@ -217,7 +217,11 @@ export class Engine implements Disposable {
         "pair-net": near.get(pair.net),
         keep: near.get(keep ?? this.#fds["null"]!),
       });
-      const running = await this.#run(planSandbox(layout, planFacts(this.host, cgroup)), means);
+      const plan = planSandbox(layout, planFacts(this.host, cgroup));
+      // What shares our memory and is in a cgroup must be a vfork's: no other is spared at its limit.
+      const running = cgroup === null
+        ? await this.#run(plan, means)
+        : finish(plan, sharingFiles(means));
       const mapsRoot = this.host.identity.kind !== "single" || (user.uid === 0 && user.gid === 0);
       const made = { user: pair.user, layout, cgroup, mapsRoot };
       const sandbox = new Sandbox(this, made, running.output("pid"));

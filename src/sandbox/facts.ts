@@ -42,6 +42,7 @@ export function processFacts(
     ignoredSignals,
     oomScore: Math.min(oomScore + OOM_STEP, 1000),
     joinFiles: cgroup?.joinFiles ?? [],
+    hasMemoryLimit: cgroup !== null && (limits.memoryBytes ?? limits.swapBytes) !== null,
     quotas: shareOf(host.quotas),
     limits: {
       processes: cgroup?.countsPids ? null : pids,

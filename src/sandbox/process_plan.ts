@@ -13,14 +13,15 @@ import {
   cloneInside,
   CWD,
   enterHolder,
-  joinCgroups,
+  forkInside,
   leaveFiles,
   limitResource,
+  openCgroups,
   resetSignals,
   setStdio,
 } from "./process_step.ts";
 import { limitQuotas, type Quotas } from "./quota.ts";
-import { fd, flags, mode, named, output, type Plan, type Step, step } from "./step.ts";
+import { bytes, fd, flags, mode, named, output, type Plan, type Step, step } from "./step.ts";
 
 /** A program to be started. */
 export interface Program {
@@ -62,6 +63,8 @@ export interface ProcessFacts {
   readonly lastCapability: number;
   /** The files of the sandbox's cgroups to which a process writes to join. */
   readonly joinFiles: readonly string[];
+  /** Whether one of them limits memory. */
+  readonly hasMemoryLimit: boolean;
   readonly limits: ProcessLimits;
   /** What one sandbox may have of its user's quotas. */
   readonly quotas: Quotas;
@@ -93,6 +96,9 @@ const EXEC = 4;
 /** The first descriptor that `planProcess` does not set: those it is given for these lie above. */
 export const FIRST_FREE_FD = 5;
 
+/** Where the descriptors stand by which a process joins cgroups: no other is likely to have these. */
+const FIRST_CGROUP_FD = 250;
+
 /** The name of the step that hands over to the exec program. */
 export const EXECUTE = "execute the program";
 
@@ -103,12 +109,15 @@ export const EXECUTE = "execute the program";
  * Programs inside see it from the clone on. So it is confined before, and has by then no descriptor of
  * ours: neither for a working directory such as /proc/self/fd/7 to lead out by (CVE-2024-21626), nor
  * to keep open what ends when we do, should it be stopped.
+ *
+ * It joins the sandbox's cgroups itself, and none that shares our memory joins one that limits memory:
+ * at the limit the kernel would take ours for its own, and end us for it.
  */
 export function planProcess(program: Program, facts: ProcessFacts): Plan {
   const { uid, gid, groups, pty, hardening = USUAL_HARDENING } = program;
   return [
     ...leaveFiles(),
-    ...joinCgroups(facts.joinFiles),
+    ...openCgroups(facts.joinFiles),
     ...enterHolder({ ...facts.standing, canSetGroups: false }),
     enterInit(...NAMESPACES, ...(facts.hasNetwork ? [CLONE.CLONE_NEWNET] : [])),
     ...enterPair(facts),
@@ -124,8 +133,7 @@ export function planProcess(program: Program, facts: ProcessFacts): Plan {
     step("set the umask", "umask", [mode(0o22)]),
     step("set the descriptor of what is told", "dup3", [fd("executed"), EXECUTED, 0]),
     step("set the descriptor of exec", "dup3", [fd("exec"), EXEC, flags(O, O.O_CLOEXEC)]),
-    step("close all others", "close_range", [FIRST_FREE_FD, 0xffff_ffff, 0]),
-    cloneInside("make the process"),
+    ...handOver(facts),
     step("lead a session", "setsid", []),
     ...(pty === null ? [] : [
       step("make it the controlling terminal", "ioctl", [0, named(IOCTL, "TIOCSCTTY"), 0]),
@@ -240,6 +248,27 @@ function openTerminal(number: number): Step[] {
     step("set descriptor 1", "dup3", [0, 1, 0]),
     step("set descriptor 2", "dup3", [0, 2, 0]),
   ];
+}
+
+/** Makes the process, which has no descriptor of ours but those by which it joins its cgroups. */
+function handOver({ joinFiles, hasMemoryLimit }: ProcessFacts): Plan {
+  const make = (hasMemoryLimit ? forkInside : cloneInside)("make the process");
+  if (joinFiles.length === 0) return [closeRange(FIRST_FREE_FD), make];
+  const joins = joinFiles.map((_, i) => FIRST_CGROUP_FD + i);
+  return [
+    ...joins.map((fd, i) =>
+      step("set the descriptor of a cgroup", "dup3", [output(`cgroup-${i}`), fd, 0])
+    ),
+    closeRange(FIRST_FREE_FD, FIRST_CGROUP_FD - 1),
+    closeRange(FIRST_CGROUP_FD + joins.length),
+    make,
+    ...joins.map((fd) => step("join the cgroup", "write", [fd, bytes("0"), 1])),
+    closeRange(FIRST_FREE_FD),
+  ];
+}
+
+function closeRange(first: number, last = 0xffff_ffff): Step {
+  return step("close all others", "close_range", [first, last, 0]);
 }
 
 function limitResources({ openFiles, coreLimit, limits, quotas }: ProcessFacts): Step[] {

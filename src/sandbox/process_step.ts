@@ -45,12 +45,19 @@ export function leaveFiles(): Plan {
 
 /** Joins cgroups, before anything is done that they should count. */
 export function joinCgroups(files: readonly string[]): Plan {
-  return files.flatMap((file, i) => [
-    step(`open "${file}"`, "openat", [CWD, file, flags(O, O.O_WRONLY, O.O_CLOEXEC), 0], {
-      output: `cgroup-${i}`,
-    }),
+  return openCgroups(files).flatMap((open, i) => [
+    open,
     step("join the cgroup", "write", [output(`cgroup-${i}`), bytes("0"), 1]),
   ]);
+}
+
+/** Opens the files by which cgroups are joined, as `cgroup-N`. */
+export function openCgroups(files: readonly string[]): Plan {
+  return files.map((file, i) =>
+    step(`open "${file}"`, "openat", [CWD, file, flags(O, O.O_WRONLY, O.O_CLOEXEC), 0], {
+      output: `cgroup-${i}`,
+    })
+  );
 }
 
 /** Enters the holder's user namespace, if there is one, and becomes its root without other groups. */
@@ -86,6 +93,14 @@ export function becomeRoot({ canSetGroups }: Pick<Standing, "canSetGroups">): Pl
 export function cloneInside(name: string, ...more: number[]): Step {
   const all = [CLONE.CLONE_VM, CLONE.CLONE_PARENT, ...more];
   return step(name, "clone", [cloneFlags(all), 0, 0, 0, 0], {
+    output: "pid",
+    endsParent: true,
+  });
+}
+
+/** Does the same with a copy of our memory. */
+export function forkInside(name: string): Step {
+  return step(name, "clone", [cloneFlags([CLONE.CLONE_PARENT]), 0, 0, 0, 0], {
     output: "pid",
     endsParent: true,
   });

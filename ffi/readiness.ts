@@ -3,10 +3,23 @@ import { EPOLL } from "./constant.ts";
 import { epollControl, epollCreate, eventFd, EventList } from "./epoll.ts";
 import { isErrno } from "./errno.ts";
 import { read, write } from "./file.ts";
+import { awaitReadable } from "./wait.ts";
 
 /** Resolves once a descriptor can be read, has ended, or `timeoutMs` have passed (then false). */
 export function readable(fd: number, timeoutMs = -1): Promise<boolean> {
   return waitFor(fd, EPOLL.EPOLLIN, timeoutMs);
+}
+
+/**
+ * Resolves once a process has ended, by its descriptor; where the kernel has no room left to watch it, this
+ * thread waits: what it works with may not be taken from it before.
+ */
+export async function ended(pidfd: number): Promise<void> {
+  try {
+    await readable(pidfd);
+  } catch {
+    awaitReadable(pidfd, -1);
+  }
 }
 
 /** Resolves once a descriptor can be written, or its reader has gone. */
@@ -103,7 +116,8 @@ function remove(fd: number, waiter: Waiter): void {
 /** Watches a descriptor no more. */
 function drop(fd: number): void {
   waiting.delete(fd);
-  const { epoll, nudge } = watch!;
+  if (watch === undefined) return;
+  const { epoll, nudge } = watch;
   try {
     epollControl(epoll, "EPOLL_CTL_DEL", fd, 0);
   } catch (error) {

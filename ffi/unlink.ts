@@ -1,10 +1,10 @@
 /** Removes many names in one go, by a process of its own: a file system may take long for each. */
-import { AT, CLONE } from "./constant.ts";
-import { ERRNO, SyscallError } from "./errno.ts";
+import { AT, CLONE, PR, SIGNAL } from "./constant.ts";
+import { ERRNO, isErrno, SyscallError } from "./errno.ts";
 import { closeQuietly, unlinkAt } from "./file.ts";
 import { Memory } from "./memory.ts";
 import { wait } from "./process.ts";
-import { readable } from "./readiness.ts";
+import { ended } from "./readiness.ts";
 import { NR } from "./syscall_number.ts";
 import { cstr, type CString, flagNames, quote } from "./text.ts";
 import { ENTRY_FLAG, type Vclone, vcloneAside } from "./vclone.ts";
@@ -33,14 +33,18 @@ export async function unlinkAside(names: readonly Unlink[]): Promise<void> {
   const texts = names.map(({ name }) => cstr(name));
   const bytes = texts.reduce((sum, text) => sum + text.length, 0);
   using memory = new Memory(bytes + 160 * names.length + 4096);
-  const table = names.flatMap(({ dirfd, flags, opened }, i) => [
-    { number: NR.close, args: [opened], flags: ENTRY_FLAG.ignoreError },
-    {
+  const table = [
+    // It has all our descriptors, locks among them: it must not keep them when we are gone.
+    { number: NR.prctl, args: [PR.PR_SET_PDEATHSIG, SIGNAL.SIGKILL], flags: 0 },
+    ...names.flatMap((
+      { dirfd, flags, opened },
+      i,
+    ) => [{ number: NR.close, args: [opened], flags: ENTRY_FLAG.ignoreError }, {
       number: NR.unlinkat,
       args: [dirfd, memory.place(texts[i]!), flags],
       flags: ENTRY_FLAG.ignoreError,
-    },
-  ]);
+    }]),
+  ];
   let child: Vclone;
   try {
     child = vcloneAside(memory, table, CLONE.CLONE_FILES);
@@ -48,13 +52,23 @@ export async function unlinkAside(names: readonly Unlink[]): Promise<void> {
     if (!(error instanceof SyscallError)) throw error;
     return unlinkHere(names);
   }
-  await readable(child.pidfd);
-  const { signal } = wait(child.pid);
+  await ended(child.pidfd);
   closeQuietly(child.pidfd);
+  const isWhole = reap(child.pid);
   names.forEach((it, i) => {
-    const result = signal === null ? child.result(2 * i + 1) : -ERRNO.EINTR;
+    const result = isWhole ? child.result(2 * i + 2) : -ERRNO.EINTR;
     if (result < 0) throw new SyscallError(show(it), -result);
   });
+}
+
+/** Says whether it came to its end; where a parent left us to ignore our children, nobody can tell. */
+function reap(pid: number): boolean {
+  try {
+    return wait(pid).signal === null;
+  } catch (error) {
+    if (!isErrno(error, "ECHILD")) throw error;
+    return true;
+  }
 }
 
 function unlinkHere(names: readonly Unlink[]): void {

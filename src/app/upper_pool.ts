@@ -36,9 +36,14 @@ export class UpperPool {
     }
   }
 
+  /** Removes all beyond the first `count`. */
+  async keep(count: number): Promise<void> {
+    await Promise.all(this.#ready.splice(count).map((it) => it[Symbol.asyncDispose]()));
+  }
+
   /** Removes those that are ready. */
   async empty(): Promise<void> {
-    await Promise.all(this.#ready.splice(0).map((it) => it[Symbol.asyncDispose]()));
+    await this.keep(0);
   }
 
   async #make(parts: number): Promise<Scratch> {

@@ -2,7 +2,7 @@
  * How plans are carried out: this thread waits for one as long as nothing else is wanted, since to be told
  * of its end costs more; when several are, they go on beside it and each other.
  */
-import { readable } from "../../ffi/mod.ts";
+import { ended } from "../../ffi/mod.ts";
 import { carryOut, carryOutAside, type Means, type Running } from "./carry_out.ts";
 import type { Plan } from "./step.ts";
 
@@ -43,7 +43,7 @@ export class Crew {
   async carryOut(plan: Plan, means: Means): Promise<Running> {
     if (this.isAlone) return carryOut(plan, means);
     const running = carryOutAside(plan, means);
-    await readable(running.child.pidfd);
+    await ended(running.child.pidfd);
     return running;
   }
 }

@@ -3,6 +3,7 @@ import {
   awaitReadable,
   CLONE,
   closeQuietly,
+  ended,
   forget,
   isErrno,
   joinSessionKeyring,
@@ -20,7 +21,7 @@ import {
   wait,
 } from "../../ffi/mod.ts";
 
-import { SetupError } from "../errors.ts";
+import { GoneError, SetupError } from "../errors.ts";
 import { carryOut, carryOutAside, type Means, type Running, toSetupError } from "./carry_out.ts";
 import { Cgroup } from "./cgroup/group.ts";
 import type { Controller } from "./cgroup/hierarchy.ts";
@@ -184,10 +185,16 @@ export class Engine implements Disposable {
   async fill(count: number): Promise<void> {
     const processes = this.#pairProcesses(DEFAULT_LIMITS);
     await this.crew.with(async () => {
+      this.#mustBeOpen();
       while (this.#pairs.length < count) {
         this.#pairs.push(await this.#makePair(ROOT, "none", processes));
       }
     });
+  }
+
+  /** Lets go of all pairs beyond the first `count`. */
+  keep(count: number): void {
+    for (const pair of this.#pairs.splice(count)) pair[Symbol.dispose]();
   }
 
   /**
@@ -202,6 +209,7 @@ export class Engine implements Disposable {
   }
 
   async #create(layout: Layout, user: ShownUser, keep: number | null): Promise<Sandbox> {
+    this.#mustBeOpen();
     const lowers = layout.parts.reduce((sum, part) => sum + part.lowers.length, 0);
     if (lowers > this.#template.lowers) {
       this.#makeTemplate({ ...this.#template, lowers: MAX_LOWERS });
@@ -331,7 +339,7 @@ export class Engine implements Disposable {
 
   async #endKeeper({ child: { pid, pidfd } }: Running): Promise<void> {
     killQuietly(pid);
-    if (!this.crew.isAlone) await readable(pidfd);
+    if (!this.crew.isAlone) await ended(pidfd);
     reapQuietly(pid);
     closeQuietly(pidfd);
   }
@@ -348,6 +356,10 @@ export class Engine implements Disposable {
     return reapFirst(plan, await this.crew.carryOut(plan, sharingFiles(means)));
   }
 
+  #mustBeOpen(): void {
+    if (this.#holderPid === 0) throw new GoneError("Cannot make a sandbox: the engine has ended");
+  }
+
   #means({ memory }: Loan, fds: Readonly<Record<string, number>> = {}): Means {
     return { memory, fds: { ...this.#fds, ...fds } };
   }
@@ -357,7 +369,7 @@ export class Engine implements Disposable {
     const fds = Object.values(this.#fds).concat(this.#replaced.splice(0));
     this.#fds = {};
     this.crew.whenIdle(() => {
-      for (const pair of this.#pairs.splice(0)) pair[Symbol.dispose]();
+      this.keep(0);
       closeQuietly(...fds.filter((fd) => fd >= 0));
       this.memory[Symbol.dispose]();
     });

@@ -8,6 +8,9 @@ import { shareOf } from "./quota.ts";
 import type { ProcessFacts, Program } from "./process_plan.ts";
 import type { PlanFacts } from "./sandbox_plan.ts";
 
+/** A table of descriptors is as long as the highest, and each sandbox's first process fills one. */
+const MOST_FILES = 1024;
+
 /** Gives what plans of sandboxes depend on. */
 export function planFacts(host: Host, cgroup: Cgroup | null): PlanFacts {
   return {
@@ -15,7 +18,7 @@ export function planFacts(host: Host, cgroup: Cgroup | null): PlanFacts {
     standing: standingOf(host.identity),
     lastCapability: host.lastCapability,
     hidden: host.hidden,
-    spareFd: host.openFiles.hard - MAX_LOWERS,
+    spareFd: Math.min(host.openFiles.hard, MOST_FILES) - MAX_LOWERS,
     joinFiles: cgroup?.joinFiles ?? [],
   };
 }

@@ -98,8 +98,8 @@ export class Sandbox {
   readonly #init: number;
   readonly #trees = new Trees(() => this.openProcessTable());
   readonly #quiet = new Quiet();
-  /** The plans of programs that are being carried out. */
-  readonly #carried = new Set<Promise<Running>>();
+  /** Resolves when no plan of a program is being carried out. */
+  #carried = Promise.resolve();
   #ended: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -154,13 +154,13 @@ export class Sandbox {
       );
       using loan = this.#engine.memory.lend(sizeOf(program));
       const { reader, writer } = pipe(O.O_CLOEXEC);
-      given.push(liftFd(writer));
-      const executed = given.at(-1)!;
+      const executed = liftFd(writer);
+      given.push(executed);
       try {
         // It executes the program: one for each, since a user's programs could change its mode.
         const exec = liftFd(openProgram("exec"));
         given.push(exec);
-        const running = await this.#carryOutOnce(plan, loan, { ...stdio, exec, executed });
+        const running = await this.#carryOutNext(plan, loan, { ...stdio, exec, executed });
         closeQuietly(...given.splice(0));
         return await this.#finishStart(program, running, reader);
       } finally {
@@ -376,7 +376,7 @@ export class Sandbox {
       if (!isErrno(error, "ESRCH")) throw error;
     }
     // What is being carried out names its descriptors.
-    await Promise.allSettled([...this.#carried]);
+    await this.#carried;
     // Its programs are our children: init is only done when they have been reaped.
     for (const process of [...this.#trees.roots]) await process.wait();
     await this.ended;
@@ -385,22 +385,21 @@ export class Sandbox {
     await this.#cgroup?.remove();
   }
 
-  /** Carries out a plan, on another thread if there is much to do. */
-  async #carryOutOnce(
+  /** Carries out the plan of a program, after those before: each begins with a process that counts too. */
+  #carryOutNext(
     plan: Plan,
     { memory }: Loan,
     fds: Readonly<Record<string, number>>,
   ): Promise<Running> {
-    using near = new Near();
-    const own = { "pair-user": near.get(this.#user), init: near.get(this.#init) };
-    const means = sharingFiles({ memory, fds: { ...this.#engine.fds, ...own, ...fds } });
-    const carried = this.#engine.crew.carryOut(plan, means);
-    this.#carried.add(carried);
-    try {
-      return reapBeginner(await carried);
-    } finally {
-      this.#carried.delete(carried);
-    }
+    const carried = this.#carried.then(async () => {
+      this.#mustBeOpen();
+      using near = new Near();
+      const own = { "pair-user": near.get(this.#user), init: near.get(this.#init) };
+      const means = sharingFiles({ memory, fds: { ...this.#engine.fds, ...own, ...fds } });
+      return reapBeginner(await this.#engine.crew.carryOut(plan, means));
+    });
+    this.#carried = carried.then(() => {}, () => {});
+    return carried;
   }
 
   #carryOut(

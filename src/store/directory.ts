@@ -1,5 +1,5 @@
 /** The directories that a store is made of, and the proof that a directory is one. */
-import { addInodeFlag, AT, closeQuietly, isErrno, O, openAt } from "../../ffi/mod.ts";
+import { addInodeFlag, AT, closeQuietly, O, openAt, SyscallError } from "../../ffi/mod.ts";
 import { UsageError } from "../errors.ts";
 
 /** The directories of a store, in the order of their making. */
@@ -58,7 +58,7 @@ function spread(dir: string): void {
   try {
     addInodeFlag(fd, "FS_TOPDIR_FL");
   } catch (error) {
-    if (!isErrno(error, "ENOTTY", "EOPNOTSUPP", "EINVAL", "EPERM", "ENOSYS")) throw error;
+    if (!(error instanceof SyscallError)) throw error; // it is only a hint
   } finally {
     closeQuietly(fd);
   }

@@ -19,14 +19,21 @@ import { delay } from "@std/async/delay";
 /** Removes a tree. */
 export type RemoveTree = (dir: string) => Promise<void>;
 
+/**
+ * The name of a file at the top that is removed when all else is: as long as it is there, and locked, nobody
+ * takes what is left for his.
+ */
+export const LAST = "lock";
+
 /** So often it is tried. */
 const ATTEMPTS = 5;
 
 /** A directory deeper than this is moved up: neither stack nor descriptors depend on the depth. */
 const MAX_DEPTH = 64;
 
-/** So many names are removed at once. */
+/** So many names are removed at once, and so many directories among them. */
 const BATCH = 256;
+const MOST_OPEN = 16;
 
 /** So long others wait for us at most. */
 const SLICE_MS = 4;
@@ -72,6 +79,10 @@ class Removal {
   #until = performance.now() + SLICE_MS;
   /** Names to be removed, in order: none in a directory comes after that. */
   readonly #found: Unlink[] = [];
+  /** Whether there is a file that is removed after all others. */
+  #hasLast = false;
+  /** How many of them are open. */
+  #opened = 0;
   /** Directories that were moved to the top, by number. */
   #moved = 0;
 
@@ -87,6 +98,8 @@ class Removal {
       for (let number = 0; number < this.#moved; number++) {
         await this.#removeDirectory(top, this.#movedName(number), top, 1);
       }
+      await this.#unlinkAll();
+      if (this.#hasLast) await this.#unlink(top, LAST, 0, -1);
       if (keepsTop) await this.#unlinkAll();
     });
     if (keepsTop) return close(top);
@@ -97,7 +110,7 @@ class Removal {
   async #empty(fd: number, top: number, depth: number): Promise<void> {
     for (let found = readDirectory(fd); found !== null; found = readDirectory(fd)) {
       for (const { name, isDirectory } of found) {
-        if (fd === top && name.startsWith(this.#prefix)) continue;
+        if (fd === top && this.#comesLater(name, isDirectory)) continue;
         const bytes = toBytes(name);
         await this.#rest();
         if (isDirectory === false) await this.#unlink(fd, bytes, 0, -1);
@@ -106,6 +119,12 @@ class Removal {
         else this.#moveUp(fd, bytes, top);
       }
     }
+  }
+
+  #comesLater(name: string, isDirectory: boolean | null): boolean {
+    if (name !== LAST || isDirectory !== false) return name.startsWith(this.#prefix);
+    this.#hasLast = true;
+    return true;
   }
 
   async #rest(): Promise<void> {
@@ -133,11 +152,13 @@ class Removal {
 
   async #unlink(dirfd: number, name: CString, flags: number, opened: number): Promise<void> {
     this.#found.push({ dirfd, name, flags, opened });
-    if (this.#found.length >= BATCH) await this.#unlinkAll();
+    if (opened >= 0) this.#opened++;
+    if (this.#found.length >= BATCH || this.#opened >= MOST_OPEN) await this.#unlinkAll();
   }
 
   /** Removes what was found. */
   async #unlinkAll(): Promise<void> {
+    this.#opened = 0;
     if (this.#found.length > 0) await unlinkAside(this.#found.splice(0));
   }
 

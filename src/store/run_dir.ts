@@ -4,10 +4,14 @@
  */
 import { AT, close, isErrno, lstatAt, O, openAt } from "../../ffi/mod.ts";
 import { Lock } from "./lock.ts";
-import type { RemoveTree } from "./remove.ts";
+import { LAST, type RemoveTree } from "./remove.ts";
 import type { WorkDir } from "./work.ts";
 
-const LOCK = "lock";
+/** The name of the lock; `removeTree` removes it last. */
+const LOCK = LAST;
+
+/** So long a directory may be without a lock. */
+const NEW_MS = 5000;
 
 /** The name of one that `makeRunDir` made. */
 const NAME = /^[0-9a-f]{16}$/;
@@ -22,7 +26,6 @@ export function makeRunDir(parent: string): WorkDir {
     const dir = `${parent}/${crypto.getRandomValues(new Uint8Array(8)).toHex()}`;
     Deno.mkdirSync(dir);
     Deno.chmodSync(dir, 0o700);
-    // As long as it has no lock another may sweep it: that one removes it, and we make the next.
     const lock = tryTake(dir);
     if (lock !== null) {
       return { dir, lockFd: lock.fd, [Symbol.dispose]: () => lock[Symbol.dispose]() };
@@ -47,7 +50,7 @@ export async function sweepRunDirs(
     using found = Found.open(`${parent}/${name}`);
     if (found === null) continue;
     if (isForeign && !found.isOurs) continue;
-    using lock = tryTake(found.path);
+    using lock = found.isNew ? null : tryTake(found.path);
     if (lock === null) continue;
     await remove(`${parent}/${name}`);
     removed++;
@@ -77,12 +80,23 @@ class Found implements Disposable {
     this.path = `/proc/self/fd/${fd}`;
   }
 
-  /** Whether its lock belongs to this user: nobody else can have made that. */
+  /** Whether its lock belongs to this user. */
   get isOurs(): boolean {
+    return this.#lockUid() === Deno.uid();
+  }
+
+  /** Whether it has no lock yet, or no more: its maker is just about to take it, or to be done with it. */
+  get isNew(): boolean {
+    if (this.#lockUid() !== null) return false;
+    return Date.now() - Number(lstatAt(AT.AT_FDCWD, `${this.path}/.`).mtimeNs / 1_000_000n) <
+      NEW_MS;
+  }
+
+  #lockUid(): number | null {
     try {
-      return lstatAt(this.#fd, LOCK).uid === Deno.uid();
+      return lstatAt(this.#fd, LOCK).uid;
     } catch (error) {
-      if (isErrno(error, "ENOENT", "EACCES")) return false;
+      if (isErrno(error, "ENOENT", "EACCES")) return null;
       throw error;
     }
   }

@@ -174,6 +174,7 @@ Deno.test("sweep() removes what the dead left, whatever its modes, and nothing t
     Deno.writeTextFileSync(`${dead}/file`, "x");
     Deno.symlinkSync(temp.path, `${dead}/link`);
     Deno.chmodSync(`${dead}/work/work`, 0);
+    Deno.utimeSync(dead, 1, 1);
   }
   Deno.writeTextFileSync(`${store.dir}/tmp/0123.lock`, "");
   assertEquals(await store.sweep(), 2);

@@ -30,8 +30,10 @@ export interface HostOptions {
 export async function hostServer(server: Server, options: HostOptions): Promise<void> {
   const { hasStdio, socket, door, drainMs, log, stop, stopNow } = options;
   using listener = socket === null ? null : UnixListener.open(socket, server.node.host.uid);
+  const onBug = (error: unknown) => log("bug", { error: describe(error) });
+  server.onFault = onBug;
   const front = new Front(server, drainMs, {
-    onBug: (error) => log("bug", { error: describe(error) }),
+    onBug,
     onOpen: (connection) => log("connected", { connection }),
     onClose: (connection, reason) => log("disconnected", { connection, reason }),
   });

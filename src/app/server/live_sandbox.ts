@@ -58,6 +58,7 @@ export class LiveSandbox {
   #calls = 0;
   #count = 0;
   #reason: CloseReason | null = null;
+  #failure: unknown = null;
 
   constructor(id: string, parts: Parts, options: LiveOptions) {
     this.id = id;
@@ -80,6 +81,11 @@ export class LiveSandbox {
   /** Why it ended, or is about to; null while it lives. */
   get reason(): CloseReason | null {
     return this.#reason;
+  }
+
+  /** What went wrong at its end: something of it is left, then. */
+  get failure(): unknown {
+    return this.#failure;
   }
 
   /**
@@ -117,7 +123,7 @@ export class LiveSandbox {
     clearTimeout(this.#lifetime);
     clearTimeout(this.#idle);
     this.#inUse.abort(goneError(this.id, reason));
-    this.#end().then(() => this.#onEnd(reason));
+    this.#end().catch((error) => this.#failure = error).then(() => this.#onEnd(reason));
     return this.ended;
   }
 

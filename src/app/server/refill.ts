@@ -1,9 +1,13 @@
 /** Keeps namespaces and directories ready for the next sandboxes, made while nothing else is. */
+import { delay } from "@std/async/delay";
 import type { Node } from "../node.ts";
 
 /** For so many sandboxes all is kept ready at least, and at most. */
 const LEAST = 16;
 const MOST = 256;
+
+/** Each takes three descriptors: no more than this share of those that may be is for what is not used. */
+const SHARE = 16;
 
 /** After so long without a start the server counts as idle. */
 const IDLE_MS = 20;
@@ -15,25 +19,30 @@ const IDLE_MS = 20;
 export class Refill implements AsyncDisposable {
   readonly #node: Node;
   readonly #isIdle: () => boolean;
+  readonly #most: number;
   #timer: number | undefined;
   /** How many were made since the pool was full. */
   #crowd = 0;
   #isFull = false;
   #onFull = Promise.withResolvers<void>();
-  #running = Promise.resolve();
+  #running: Promise<void> | null = null;
   #isOver = false;
 
   constructor(node: Node, isIdle: () => boolean) {
     this.#node = node;
     this.#isIdle = isIdle;
+    this.#most = Math.min(MOST, Math.ceil(node.host.openFiles.hard / SHARE));
   }
 
-  /** Looks soon whether there is something to do: a sandbox was made. */
-  wake(): void {
+  /** Looks soon whether there is something to do; so many sandboxes were made. */
+  wake(made: number): void {
     if (this.#isOver) return;
-    this.#crowd = this.#isFull ? 1 : this.#crowd + 1;
-    if (this.#isFull) this.#onFull = Promise.withResolvers();
-    this.#isFull = false;
+    if (this.#isFull) {
+      this.#crowd = 0;
+      this.#isFull = false;
+      this.#onFull = Promise.withResolvers();
+    }
+    this.#crowd += made;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#begin(), IDLE_MS);
   }
@@ -46,7 +55,7 @@ export class Refill implements AsyncDisposable {
 
   /** For how many it is to be. */
   get wanted(): number {
-    return Math.min(Math.max(this.#crowd, LEAST), MOST);
+    return Math.min(Math.max(this.#crowd, LEAST), this.#most);
   }
 
   /** Resolves once the pool is as it is kept. */
@@ -54,23 +63,25 @@ export class Refill implements AsyncDisposable {
     return this.#onFull.promise;
   }
 
-  async #step(): Promise<void> {
-    const { engine, uppers } = this.#node;
-    if (!this.#isIdle()) return;
-    const { ready, wanted } = this;
-    this.#isFull = ready >= wanted;
-    if (this.#isFull) return this.#onFull.resolve();
-    try {
-      await engine.fill(ready + 1);
-      await uppers.fill(ready + 1);
-    } catch {
-      return this.#onFull.resolve(); // whoever asks for the next sandbox hears why
-    }
-    if (!this.#isOver) this.#timer = setTimeout(() => this.#begin());
+  #begin(): void {
+    this.#running ??= this.#fill().finally(() => this.#running = null);
   }
 
-  #begin(): void {
-    this.#running = this.#step();
+  async #fill(): Promise<void> {
+    const { engine, uppers } = this.#node;
+    try {
+      while (this.ready < this.wanted) {
+        if (this.#isOver || !this.#isIdle()) return;
+        const next = this.ready + 1;
+        await engine.fill(next);
+        await uppers.fill(next);
+        await delay(0);
+      }
+      engine.keep(this.wanted);
+      await uppers.keep(this.wanted);
+    } catch { /* whoever asks for the next sandbox hears why */ }
+    this.#isFull = true;
+    this.#onFull.resolve();
   }
 
   /** Makes no more; what is being made is ready by then. */
@@ -78,5 +89,6 @@ export class Refill implements AsyncDisposable {
     this.#isOver = true;
     clearTimeout(this.#timer);
     await this.#running;
+    this.#onFull.resolve();
   }
 }

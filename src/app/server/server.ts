@@ -87,6 +87,8 @@ export class Server implements AsyncDisposable {
   readonly transfers = new FairGate({ width: TRANSFERS, queue: 4096 });
   readonly #shared: SharedPreparations;
   readonly #gate: FairGate;
+  /** Hears of what nobody else hears of. */
+  onFault: (error: unknown) => void = () => {};
   readonly #refill: Refill;
   readonly #turns = new Turns();
   readonly #copier: Copier;
@@ -301,6 +303,7 @@ export class Server implements AsyncDisposable {
     this.#mustHaveRoom();
     checkSpec(spec);
     this.#starting++;
+    let made = 0;
     try {
       const signal = options.startTimeoutMs === null
         ? call.signal
@@ -310,13 +313,14 @@ export class Server implements AsyncDisposable {
       phases.end("queue");
       const sandbox = await this.#build({ spec, options, find }, { phases, signal });
       this.metrics.noteStart(sandbox.parts.phases);
+      made = 1;
       return sandbox;
     } catch (error) {
       this.metrics.noteFailure(error);
       throw startError(error, options.startTimeoutMs);
     } finally {
       this.#starting--;
-      this.#refill.wake();
+      this.#refill.wake(made);
     }
   }
 
@@ -352,7 +356,10 @@ export class Server implements AsyncDisposable {
   #welcome(parts: Parts, options: LiveOptions): LiveSandbox {
     const live = new LiveSandbox(this.nextId("sb"), parts, options);
     this.#live.set(live.id, live);
-    live.ended.then((reason) => this.#forget(live.id, reason));
+    live.ended.then((reason) => {
+      this.#forget(live.id, reason);
+      if (live.failure !== null) this.onFault(live.failure);
+    });
     return live;
   }
 

@@ -45,6 +45,12 @@ for i, text in enumerate(texts):
 odd = [0, 1, 2, 3, 5, 8, 64, 0x541c, 0x5412, 4096, 65536, 0x20000, 0x10000000, 0x7e020000, 1 << 31,
     (1 << 32) - 1, 1 << 32, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, (1 << 64) - 100, 0xdead000000000000,
     address, address + 64, address + 128, address + 192, address + 4096, address + 65536, 1 << 62]
+# Its own id must be no argument: a call that writes to another's memory would write to ours.
+while os.getpid() in odd:
+    other = os.fork()
+    if other:
+        os.waitpid(other, 0)
+        os._exit(0)
 answers = mmap.mmap(-1, 4 * rounds * size)
 def signed(value):
     return value - (1 << 64) if value >> 63 else value

@@ -6,6 +6,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
+import { delay } from "@std/async/delay";
 import { fromFileUrl } from "@std/path/from-file-url";
 import { ensureLayers, findLayers, type LayerEvent, unpackHere } from "../../src/app/layer.ts";
 import { ArchiveError, HostError, NotFoundError, UsageError } from "../../src/errors.ts";
@@ -185,6 +186,27 @@ Deno.test("sweep() removes what the dead left, whatever its modes, and nothing t
   assertEquals(await store.sweep(), 0);
   assertClean(store);
   assert(Deno.statSync(`${temp.path}/x.tar`).isFile);
+});
+
+Deno.test("what its owner removes, others leave to him until it is gone", async () => {
+  using temp = tempDir();
+  const { store } = prepare(temp.path);
+  using other = Store.open(store.dir);
+  for (let round = 0; round < 3; round++) {
+    const run = await store.openRun(null);
+    for (let i = 0; i < 40; i++) {
+      Deno.mkdirSync(`${run.dir}/d${i}`);
+      for (let j = 0; j < 40; j++) Deno.writeTextFileSync(`${run.dir}/d${i}/${j}`, "");
+    }
+    let isRemoved = false;
+    const removal = run[Symbol.asyncDispose]().then(() => isRemoved = true);
+    while (!isRemoved) {
+      assertEquals(await other.sweep(), 0);
+      await delay(0); // in which the removal goes on
+    }
+    await removal;
+    assertEquals(names(`${store.dir}/runs`), []);
+  }
 });
 
 Deno.test("a directory of the caller's keeps all that is his when a run is kept in it", async () => {

@@ -25,8 +25,7 @@ export function quoteName(name: string): string {
   return quoted === name ? name : `"${quoted}"`;
 }
 
-/** A name that holds a space ends in a tab, where a time could follow. */
+/** A name that holds a space ends in a tab, where a time could follow; also if it is quoted. */
 export function headerName(name: string): string {
-  const quoted = quoteName(name);
-  return quoted === name && name.includes(" ") ? `${name}\t` : quoted;
+  return quoteName(name) + (name.includes(" ") ? "\t" : "");
 }

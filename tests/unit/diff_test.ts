@@ -25,6 +25,27 @@ Deno.test("toHunks() gives three lines of context, and the head of the function"
   );
 });
 
+Deno.test("toHunks() shows what was added where it reads best", () => {
+  const one = lines("def a():", "    return 1", "", "");
+  const two = lines("def b():", "    return 1", "", "");
+  const end = lines("def c():", "    return 1");
+  assertEquals(
+    toHunks(one + end, one + two + end),
+    "@@ -2,5 +2,9 @@ def a():\n" + lines("     return 1", " ", " ") +
+      lines("+def b():", "+    return 1", "+", "+") + lines(" def c():", "     return 1"),
+  );
+});
+
+Deno.test("toHunks() ends also where all has moved", () => {
+  const count = 300_000;
+  const numbers = Array.from({ length: count }, (_, i) => `${i}\n`);
+  const before = numbers.join("");
+  const after = numbers.map((_, i) => numbers[i * 7919 % count]!).join("");
+  const marks = toHunks(before, after).match(/^[-+]/gm)!;
+  const removed = marks.filter((mark) => mark === "-").length;
+  assertEquals([removed > 0, marks.length], [true, 2 * removed]);
+});
+
 Deno.test("toHunks() replaces as a whole what differs in very many lines", () => {
   const before = lines("same", ...range(1, 2000), "end");
   const after = lines("same", ...range(3001, 5000), "end");
@@ -38,7 +59,8 @@ Deno.test("names are quoted as git quotes them", () => {
   assertEquals(quoteName("a/b c"), "a/b c");
   assertEquals(quoteName('a"b\\\t\x01\xc3\xa9'), '"a\\"b\\\\\\t\\001\\303\\251"');
   assertEquals(headerName("a b"), "a b\t");
-  assertEquals(headerName("a\n b"), '"a\\n b"');
+  assertEquals(headerName("a\n b"), '"a\\n b"\t');
+  assertEquals(headerName("a\nb"), '"a\\nb"');
 });
 
 Deno.test("bytes are written deflated in base 85", () => {

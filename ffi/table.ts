@@ -23,7 +23,7 @@ export interface ResultOf {
 /** A table in memory. */
 export interface Table {
   readonly address: number;
-  /** The result of an entry that no other entry takes; 0 until it has been made. */
+  /** The result of an entry; 0 until it has been made. */
   result(index: number): number;
   /** The index of the entry at an address. */
   indexOf(address: number): number;
@@ -46,7 +46,7 @@ function writeEntry(
   memory: Memory,
   address: number,
   entry: TableEntry,
-  results: readonly number[],
+  results: number[],
   index: number,
 ): void {
   memory.setUint32(address + ENTRY.number, entry.number);
@@ -57,5 +57,7 @@ function writeEntry(
     if (typeof arg !== "object") return memory.setUint64(argument, arg);
     const producer = address + ENTRY.size * (arg.resultOf - index);
     memory.setUint64(producer + ENTRY.result, argument);
+    memory.setUint64(argument, 0);
+    results[arg.resultOf] = argument;
   });
 }

@@ -34,7 +34,7 @@ export interface Vclone {
   readonly pid: number;
   /** A descriptor of the child. */
   readonly pidfd: number;
-  /** The result of an entry that no other entry takes; 0 until it has been made. */
+  /** The result of an entry; 0 until it has been made. */
   result(index: number): number;
   /** The entry that failed and its errno so far; null if none has. */
   failure(): { readonly index: number; readonly errno: number } | null;

@@ -25,7 +25,7 @@ export interface Refusal {
 export interface Running {
   /** The process that was made; the plan may have made another and ended it. */
   readonly child: Vclone;
-  /** What a step returned that no other step took. */
+  /** What a step returned; 0 until it has. */
   output(name: string): number;
   /** What a step has filled. */
   room(name: string): Uint8Array<ArrayBuffer>;

@@ -29,7 +29,7 @@ import type { Engine } from "./engine.ts";
 import { processFacts } from "./facts.ts";
 import type { Layout } from "./layout.ts";
 import type { Act } from "./file/act.ts";
-import { planAct } from "./file/act_plan.ts";
+import { openedBy, planAct } from "./file/act_plan.ts";
 import { Files } from "./file/files.ts";
 import { standingOf } from "./identity.ts";
 import { Near, sharingFiles } from "./near.ts";
@@ -329,9 +329,11 @@ export class Sandbox {
     if (pid <= 0) throw this.#toError(running);
     await new Process(pid, () => {}).wait();
     const refusal = running.refusal();
-    if (refusal === null) return look(running);
-    closeQuietly(...opens.map((name) => running.output(name)).filter((fd) => fd > 0));
-    throw refusal.error;
+    const kept = refusal === null ? opens : [];
+    const opened = openedBy(steps).filter((name) => !kept.includes(name));
+    closeQuietly(...opened.map((name) => running.output(name)).filter((fd) => fd > 0));
+    if (refusal !== null) throw refusal.error;
+    return look(running);
   };
 
   /** Resolves when its init has ended, by `close` or otherwise. */

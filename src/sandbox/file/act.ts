@@ -8,7 +8,7 @@ export interface ActOptions {
   readonly place: ActPlace;
   /** The descriptors that the steps name. */
   readonly fds?: Readonly<Record<string, number>>;
-  /** The outputs that are descriptors: ours if all steps succeed, else closed. */
+  /** The descriptors that are ours if all steps succeed; the others that were opened are closed. */
   readonly opens?: readonly string[];
 }
 

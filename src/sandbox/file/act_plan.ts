@@ -50,6 +50,13 @@ export function planAct(steps: Plan, place: ActPlace, facts: ActFacts): Plan {
   ];
 }
 
+const OPENING: readonly string[] = ["openat", "openat2", "open_tree"];
+
+/** Names the descriptors that steps open: they stay open, since their process shares ours. */
+export function openedBy(steps: Plan): string[] {
+  return steps.filter(({ call }) => OPENING.includes(call)).map(({ output }) => output!);
+}
+
 /**
  * Opens a path from inside's own root, by no link of /proc: those lead to what programs have open, the
  * host's files among it.

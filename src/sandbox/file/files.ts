@@ -122,9 +122,8 @@ export class Files {
   ): Promise<Omit<ListedFile, "name">> {
     const asked = { verb: "look at", path };
     const steps = [
-      openPath(path, { flags: O.O_PATH + (follows ? 0 : O.O_NOFOLLOW), as: "seen" }),
       openPath(path, { flags: O.O_PATH + (follows ? 0 : O.O_NOFOLLOW), as: "found" }),
-      statOpened(output("seen"), "status"),
+      statOpened(output("found"), "status"),
     ];
     const opens = ["found"];
     return await this.act(asked, steps, { place: "inside", opens }, (running) => {
@@ -174,10 +173,12 @@ export class Files {
     const make = { ...makeDirectory(leaf, mode, makeParents), output: "made" };
     const see = openPath(leaf, { flags: O.O_PATH + O.O_DIRECTORY, as: "seen" });
     const steps = [...enter, make, see];
-    const isMade = await this.act(asked, steps, { place: "inside", opens: ["seen"] }, (running) => {
-      closeQuietly(running.output("seen"));
-      return running.output("made") === 0;
-    });
+    const isMade = await this.act(
+      asked,
+      steps,
+      { place: "inside" },
+      (running) => running.output("made") === 0,
+    );
     if (!isMade || owner === null) return;
     const flags = O.O_PATH + O.O_DIRECTORY + O.O_NOFOLLOW;
     const found = await this.#openPath(withoutSlash(path), asked, flags);

@@ -19,8 +19,8 @@ import {
 import { HostError, messageOf, UsageError } from "../errors.ts";
 import { duplicate, PipeReader, PipeWriter } from "./pipe.ts";
 
-/** Clients that may wait to be accepted. */
-const BACKLOG = 128;
+/** Clients that may wait to be accepted, if the host allows as many: one more would be refused. */
+const BACKLOG = 4096;
 
 /** How long to wait for descriptors when there are none. */
 const FULL_MS = 100;

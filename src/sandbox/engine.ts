@@ -187,7 +187,10 @@ export class Engine implements Disposable {
     await this.crew.with(async () => {
       this.#mustBeOpen();
       while (this.#pairs.length < count) {
-        this.#pairs.push(await this.#makePair(ROOT, "none", processes));
+        const pair = await this.#makePair(ROOT, "none", processes);
+        // Another may have filled it meanwhile.
+        if (this.#pairs.length < count) this.#pairs.push(pair);
+        else pair[Symbol.dispose]();
       }
     });
   }

@@ -15,7 +15,7 @@ import {
   type Sandbox,
   type Stdio,
 } from "../sandbox/mod.ts";
-import { type BuildJob, removeTree } from "../store/mod.ts";
+import { type BuildJob, LAST_REMOVED, removeTree } from "../store/mod.ts";
 import { inputPipe, openInput, outputPipe, type PipeReader } from "../session/mod.ts";
 import { archiveInput } from "./archive_input.ts";
 import type { Ground } from "./base.ts";
@@ -137,7 +137,8 @@ export class Worker {
     } catch (error) {
       const isForeign = error instanceof Deno.errors.PermissionDenied;
       if (!isForeign || this.#ground.host.identity.kind !== "subordinate") throw error;
-      const names = [...Deno.readDirSync(dir)].map(({ name }) => `${TREE}/${name}`);
+      const names = [...Deno.readDirSync(dir)].filter(({ name }) => name !== LAST_REMOVED)
+        .map(({ name }) => `${TREE}/${name}`);
       await this.work({
         args: ["__remove", ...names],
         binds: [bind(dir, TREE, { isWritable: true })],

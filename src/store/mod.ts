@@ -8,7 +8,7 @@ export type { SetuidPolicy } from "./key.ts";
 export type { Layer, LayerInfo } from "./layer.ts";
 export { storeLocation } from "./location.ts";
 export { checkName, type Named, NameShelf, taken } from "./name.ts";
-export { emptyTree, type RemoveTree, removeTree } from "./remove.ts";
+export { emptyTree, LAST_REMOVED, type RemoveTree, removeTree } from "./remove.ts";
 export {
   type LayerIdentity,
   type LayerPhase,

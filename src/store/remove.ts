@@ -23,7 +23,7 @@ export type RemoveTree = (dir: string) => Promise<void>;
  * The name of a file at the top that is removed when all else is: as long as it is there, and locked, nobody
  * takes what is left for his.
  */
-export const LAST = "lock";
+export const LAST_REMOVED = "lock";
 
 /** So often it is tried. */
 const ATTEMPTS = 5;
@@ -99,7 +99,7 @@ class Removal {
         await this.#removeDirectory(top, this.#movedName(number), top, 1);
       }
       await this.#unlinkAll();
-      if (this.#hasLast) await this.#unlink(top, LAST, 0, -1);
+      if (this.#hasLast) await this.#unlink(top, LAST_REMOVED, 0, -1);
       if (keepsTop) await this.#unlinkAll();
     });
     if (keepsTop) return close(top);
@@ -122,7 +122,7 @@ class Removal {
   }
 
   #comesLater(name: string, isDirectory: boolean | null): boolean {
-    if (name !== LAST || isDirectory !== false) return name.startsWith(this.#prefix);
+    if (name !== LAST_REMOVED || isDirectory !== false) return name.startsWith(this.#prefix);
     this.#hasLast = true;
     return true;
   }

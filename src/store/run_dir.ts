@@ -2,13 +2,13 @@
  * Directories of runs, each with its lock in it. They come and go by the hundred, and a file beside them
  * would be one more in the directory of all: see `spread`.
  */
-import { AT, close, isErrno, lstatAt, O, openAt } from "../../ffi/mod.ts";
+import { AT, close, isErrno, lstatAt, O, openAt, unlinkAt } from "../../ffi/mod.ts";
 import { Lock } from "./lock.ts";
-import { LAST, type RemoveTree } from "./remove.ts";
+import { LAST_REMOVED, type RemoveTree } from "./remove.ts";
 import type { WorkDir } from "./work.ts";
 
 /** The name of the lock; `removeTree` removes it last. */
-const LOCK = LAST;
+const LOCK = LAST_REMOVED;
 
 /** So long a directory may be without a lock. */
 const NEW_MS = 5000;
@@ -50,7 +50,12 @@ export async function sweepRunDirs(
     using found = Found.open(`${parent}/${name}`);
     if (found === null) continue;
     if (isForeign && !found.isOurs) continue;
-    using lock = found.isNew ? null : tryTake(found.path);
+    if (found.isNew) {
+      // Its maker makes another then; who was ended a moment before the last step leaves it empty.
+      if (isRemoved(`${parent}/${name}`)) removed++;
+      continue;
+    }
+    using lock = tryTake(found.path);
     if (lock === null) continue;
     await remove(`${parent}/${name}`);
     removed++;
@@ -103,6 +108,17 @@ class Found implements Disposable {
 
   [Symbol.dispose](): void {
     close(this.#fd);
+  }
+}
+
+/** Removes a directory that is empty, and says whether it was. */
+function isRemoved(dir: string): boolean {
+  try {
+    unlinkAt(AT.AT_FDCWD, dir, AT.AT_REMOVEDIR);
+    return true;
+  } catch (error) {
+    if (isErrno(error, "ENOENT", "ENOTEMPTY", "ENOTDIR")) return false;
+    throw error;
   }
 }
 

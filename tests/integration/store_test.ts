@@ -188,6 +188,18 @@ Deno.test("sweep() removes what the dead left, whatever its modes, and nothing t
   assert(Deno.statSync(`${temp.path}/x.tar`).isFile);
 });
 
+Deno.test("a directory that has no lock yet is left alone, unless it is empty", async () => {
+  using temp = tempDir();
+  const { store } = prepare(temp.path);
+  Deno.mkdirSync(`${store.dir}/runs/empty`);
+  Deno.mkdirSync(`${store.dir}/runs/begun/upper`, { recursive: true });
+  assertEquals(await store.sweep(), 1);
+  assertEquals(names(`${store.dir}/runs`), ["begun"]);
+  Deno.utimeSync(`${store.dir}/runs/begun`, 1, 1);
+  assertEquals(await store.sweep(), 1);
+  assertClean(store);
+});
+
 Deno.test("what its owner removes, others leave to him until it is gone", async () => {
   using temp = tempDir();
   const { store } = prepare(temp.path);

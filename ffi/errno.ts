@@ -110,12 +110,7 @@ export function check(result: number | bigint, describe: () => string): number {
  * @throws {SyscallError} If the result is negative.
  */
 export function retry(call: () => number | bigint, describe: () => string): number {
-  for (;;) {
-    const value = Number(call());
-    if (value >= 0) return value;
-    const errno = location[0]!;
-    if (errno !== ERRNO.EINTR) throw new SyscallError(describe(), errno);
-  }
+  return attempt(call, [], describe);
 }
 
 /**
@@ -128,12 +123,15 @@ export function attempt(
   tolerated: readonly number[],
   describe: () => string,
 ): number {
+  let isConfirmed = false;
   for (;;) {
     const value = Number(call());
     if (value >= 0) return value;
     const errno = location[0]!;
     if (tolerated.includes(errno)) return -1;
-    if (errno !== ERRNO.EINTR) throw new SyscallError(describe(), errno);
+    // The runtime may have looked for a file in between, which is not there: the call says it again.
+    if (errno === ERRNO.ENOENT && !isConfirmed) isConfirmed = true;
+    else if (errno !== ERRNO.EINTR) throw new SyscallError(describe(), errno);
   }
 }
 

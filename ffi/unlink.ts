@@ -7,6 +7,7 @@ import { wait } from "./process.ts";
 import { ended } from "./readiness.ts";
 import { NR } from "./syscall_number.ts";
 import { cstr, type CString, flagNames, quote } from "./text.ts";
+import type { TableEntry } from "./table.ts";
 import { ENTRY_FLAG, type Vclone, vcloneAside } from "./vclone.ts";
 
 /** A name in a directory. */
@@ -33,17 +34,16 @@ export async function unlinkAside(names: readonly Unlink[]): Promise<void> {
   const texts = names.map(({ name }) => cstr(name));
   const bytes = texts.reduce((sum, text) => sum + text.length, 0);
   using memory = new Memory(bytes + 160 * names.length + 4096);
+  const call = (number: number, args: TableEntry["args"]): TableEntry => {
+    return { number, args, flags: ENTRY_FLAG.ignoreError };
+  };
   const table = [
     // It has all our descriptors, locks among them: it must not keep them when we are gone.
-    { number: NR.prctl, args: [PR.PR_SET_PDEATHSIG, SIGNAL.SIGKILL], flags: 0 },
-    ...names.flatMap((
-      { dirfd, flags, opened },
-      i,
-    ) => [{ number: NR.close, args: [opened], flags: ENTRY_FLAG.ignoreError }, {
-      number: NR.unlinkat,
-      args: [dirfd, memory.place(texts[i]!), flags],
-      flags: ENTRY_FLAG.ignoreError,
-    }]),
+    call(NR.prctl, [PR.PR_SET_PDEATHSIG, SIGNAL.SIGKILL]),
+    ...names.flatMap(({ dirfd, flags, opened }, i) => [
+      call(NR.close, [opened]),
+      call(NR.unlinkat, [dirfd, memory.place(texts[i]!), flags]),
+    ]),
   ];
   let child: Vclone;
   try {

@@ -148,7 +148,9 @@ function marked(mark: string): number[] {
     try {
       return Deno.readTextFileSync(`/proc/${pid}/cmdline`).endsWith(`${mark}\0`);
     } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound) && !/ESRCH/.test(String(error))) throw error;
+      if (!(error instanceof Deno.errors.NotFound) && !/os error 3\)/.test(String(error))) {
+        throw error;
+      }
       return false; // it has ended
     }
   });

@@ -1,6 +1,6 @@
 /** Wrappers of the calls that read what directories and links hold, one call each. */
 import { DT } from "./constant.ts";
-import { check } from "./errno.ts";
+import { attempt, check, ERRNO } from "./errno.ts";
 import { DIRENT64 } from "./layout.ts";
 import { libc } from "./libc.ts";
 import { cstr, type CString, quote } from "./text.ts";
@@ -17,16 +17,18 @@ export interface DirectoryEntry {
 }
 
 /**
- * Wraps `getdents64(2)`: the next entries of a directory, without `.` and `..`; null at the end.
+ * Wraps `getdents64(2)`: the next entries of a directory, without `.` and `..`; null at the end. One that
+ * was removed since it was opened holds nothing more.
  *
  * @throws {SyscallError} If refused.
  */
 export function readDirectory(fd: number): DirectoryEntry[] | null {
-  const length = check(
-    libc.getdents64(fd, scratch, BigInt(scratch.length)),
+  const length = attempt(
+    () => libc.getdents64(fd, scratch, BigInt(scratch.length)),
+    [ERRNO.ENOENT],
     () => `getdents64(${fd}, …, ${scratch.length})`,
   );
-  if (length === 0) return null;
+  if (length <= 0) return null;
   const entries: DirectoryEntry[] = [];
   for (let at = 0; at < length; at += view.getUint16(at + DIRENT64.d_reclen, true)) {
     const start = at + DIRENT64.d_name;

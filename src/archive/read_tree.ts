@@ -169,7 +169,7 @@ export class TreeReader {
     try {
       return call();
     } catch (error) {
-      if (!isErrno(error, "ENOENT", "ELOOP", "ENXIO")) throw error;
+      if (!isErrno(error, "ENOENT", "ENOTDIR", "ELOOP", "ENXIO", "EINVAL")) throw error;
       this.#tellChange();
       return null;
     }

@@ -100,12 +100,15 @@ function hasAttribute(fd: number, name: string): boolean {
   }
 }
 
+/** What is said of a name that is gone, or of another kind than it was when it was looked at. */
+const OTHER_KIND = ["ENOENT", "ENOTDIR", "ELOOP", "ENXIO", "EXDEV", "EINVAL"] as const;
+
 /** What is gone, or of another kind, is not there. */
 function ifThere<T>(call: () => T): T | null {
   try {
     return call();
   } catch (error) {
-    if (!isErrno(error, "ENOENT", "ENOTDIR", "ELOOP", "ENXIO", "EXDEV")) throw error;
+    if (!isErrno(error, ...OTHER_KIND)) throw error;
     return null;
   }
 }

@@ -314,21 +314,11 @@ async function readNames(
   const rest = slices();
   const names: string[] = [];
   let isCut = false;
-  for (let more = readMore(directory); more !== null; more = readMore(directory)) {
+  for (let more = readDirectory(directory); more !== null; more = readDirectory(directory)) {
     for (const { name } of more) names.push(name);
     isCut = names.length > most;
     if (isCut) break;
     await rest();
   }
   return { names: names.sort().slice(0, most), isCut };
-}
-
-/** A directory that has been removed since it was opened holds nothing more. */
-function readMore(directory: number): ReturnType<typeof readDirectory> {
-  try {
-    return readDirectory(directory);
-  } catch (error) {
-    if (!isErrno(error, "ENOENT")) throw error;
-    return null;
-  }
 }

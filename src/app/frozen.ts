@@ -2,10 +2,11 @@
 import { UsageError } from "../errors.ts";
 import { type Layout, type Lower, MAX_LOWERS, type Part, type Sandbox } from "../sandbox/mod.ts";
 import type { Copier } from "./copier.ts";
-import { copyTop, makeUpper } from "./layout.ts";
+import { copyTop } from "./layout.ts";
 import type { Node } from "./node.ts";
 import type { Place } from "./prepare.ts";
 import type { SandboxSpec } from "./spec.ts";
+import { openUpper } from "./upper_pool.ts";
 
 /** A copy of what a sandbox wrote; it is removed when its last user has let it go. */
 export class Frozen {
@@ -120,9 +121,10 @@ export async function openForkPlace(
       remedy: "Make a snapshot, and a sandbox from that.",
     });
   }
-  const work = opened.use(await store.openRun(spec.upper.kind === "disk" ? spec.upper.dir : null));
-  makeUpper(work.dir, parts.length, host.identity);
-  for (const i of parts.keys()) copyTop(`${top.dir}/${i}`, `${work.dir}/upper/${i}`, host.identity);
+  const parent = spec.upper.kind === "disk" ? spec.upper.dir : null;
+  const { identity } = host;
+  const work = opened.use(await openUpper(store, parent, { parts: parts.length, identity }));
+  for (const i of parts.keys()) copyTop(`${top.dir}/${i}`, `${work.dir}/upper/${i}`, identity);
   const kept = opened.move();
   return {
     layout: { ...layout, parts, upper: { kind: "disk", dir: work.dir } },

@@ -4,11 +4,12 @@ import { type Layout, probeMemoryXattr } from "../sandbox/mod.ts";
 import type { Layer, Scratch } from "../store/mod.ts";
 import { type HeldBase, openBase } from "./named_base.ts";
 import { ensureLayers, findLayers, type LayerEvent } from "./layer.ts";
-import { joinLayout, makeUpper } from "./layout.ts";
+import { joinLayout } from "./layout.ts";
 import type { Node } from "./node.ts";
 import type { Phases } from "./outcome.ts";
 import type { SandboxSpec } from "./spec.ts";
 import { openKept } from "./snapshot.ts";
+import { openUpper } from "./upper_pool.ts";
 import { findUser, type User } from "./user.ts";
 
 /** What the caller decides, and hears of meanwhile. */
@@ -86,7 +87,7 @@ export async function openPlace(
   await using opened = new AsyncDisposableStack();
   const { upper } = spec;
   if (upper.kind === "tmpfs") mustHoldAttributes();
-  const work = opened.use(upper.kind === "disk" ? await openUpper(node, upper.dir, base) : null);
+  const work = opened.use(upper.kind === "disk" ? await takeUpper(node, upper.dir, base) : null);
   const layout = joinLayout(spec, base, layers, work?.dir ?? "");
   const kept = opened.move();
   return {
@@ -97,16 +98,11 @@ export async function openPlace(
 }
 
 /** Makes the directories in one of the caller's, or takes them from those that are ready. */
-async function openUpper(
-  { store, host, uppers }: Node,
+async function takeUpper(
+  { store, host: { identity }, uppers }: Node,
   dir: string | null,
   base: HeldBase,
 ): Promise<Scratch> {
   const parts = 1 + base.parts.length;
-  if (dir === null) return await uppers.take(parts);
-  await using opened = new AsyncDisposableStack();
-  const work = opened.use(await store.openRun(dir));
-  makeUpper(work.dir, parts, host.identity);
-  opened.move();
-  return work;
+  return dir === null ? await uppers.take(parts) : await openUpper(store, dir, { parts, identity });
 }

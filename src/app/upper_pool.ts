@@ -25,14 +25,14 @@ export class UpperPool {
   async take(parts: number): Promise<Scratch> {
     if (parts !== this.#parts) await this.empty();
     this.#parts = parts;
-    return this.#ready.pop() ?? await this.#make(parts);
+    return this.#ready.pop() ?? await this.#open(parts);
   }
 
   /** Makes more until `count` are ready. @throws {HostError} If one cannot be made. */
   async fill(count: number): Promise<void> {
     const parts = this.#parts;
     while (parts !== null && parts === this.#parts && this.#ready.length < count) {
-      this.#ready.push(await this.#make(parts));
+      this.#ready.push(await this.#open(parts));
     }
   }
 
@@ -46,14 +46,25 @@ export class UpperPool {
     await this.keep(0);
   }
 
-  async #make(parts: number): Promise<Scratch> {
-    const work = await this.#store.openRun(null);
-    try {
-      makeUpper(work.dir, parts, this.#identity);
-      return work;
-    } catch (error) {
-      await work[Symbol.asyncDispose]();
-      throw error;
-    }
+  #open(parts: number): Promise<Scratch> {
+    return openUpper(this.#store, null, { parts, identity: this.#identity });
   }
+}
+
+/**
+ * Makes the directory of a run, with those that overlays write to.
+ *
+ * @param parent Where, if not in the store.
+ * @throws {HostError} If it cannot be made, or overlayfs could not use it.
+ */
+export async function openUpper(
+  store: Store,
+  parent: string | null,
+  { parts, identity }: { readonly parts: number; readonly identity: Identity },
+): Promise<Scratch> {
+  await using opened = new AsyncDisposableStack();
+  const work = opened.use(await store.openRun(parent));
+  makeUpper(work.dir, parts, identity);
+  opened.move();
+  return work;
 }

@@ -3,8 +3,7 @@ import {
   awaitReadable,
   CLONE,
   closeQuietly,
-  F,
-  fcntl,
+  fetch,
   type FileSystemStatus,
   fstatfs,
   isErrno,
@@ -484,7 +483,7 @@ function roomOf(steps: Plan): number {
 /** Moves a descriptor out of the way of those that a plan sets. */
 function liftFd(fd: number): number {
   if (fd >= FIRST_FREE_FD) return fd;
-  const lifted = fcntl(fd, F.F_DUPFD_CLOEXEC, FIRST_FREE_FD);
+  const lifted = fetch(fd);
   closeQuietly(fd);
   return lifted;
 }

@@ -112,10 +112,7 @@ export function rules(
 /** Compiles rules: another machine's calls and x32 are ENOSYS, the rest is allowed. */
 export function compile(list: readonly Rule[], machine: Machine): Instruction[] {
   return [
-    load(SECCOMP_DATA.arch),
-    jump(BPF.BPF_JEQ, AUDIT_ARCH_BY_MACHINE[machine], 1, 0),
-    refuse(ERRNO.ENOSYS),
-    load(SECCOMP_DATA.nr),
+    ...ownNumber(machine, ERRNO.ENOSYS),
     ...(machine === "x86_64" ? [jump(BPF.BPF_JGE, X32_BIT, 0, 1), refuse(ERRNO.ENOSYS)] : []),
     ...search(list.toSorted((a, b) => a.number - b.number)),
   ];
@@ -124,15 +121,22 @@ export function compile(list: readonly Rule[], machine: Machine): Instruction[] 
 /** Compiles a filter that allows some calls and refuses all others, those of other machines too. */
 export function compileAllowed(names: readonly SyscallName[], machine: Machine): Instruction[] {
   return [
-    load(SECCOMP_DATA.arch),
-    jump(BPF.BPF_JEQ, AUDIT_ARCH_BY_MACHINE[machine], 1, 0),
-    refuse(ERRNO.EPERM),
-    load(SECCOMP_DATA.nr),
+    ...ownNumber(machine, ERRNO.EPERM),
     ...names.map((name, i) =>
       jump(BPF.BPF_JEQ, NR_BY_MACHINE[name][machine === "x86_64" ? 0 : 1], names.length - i, 0)
     ),
     refuse(ERRNO.EPERM),
     answer(SECCOMP_RET.SECCOMP_RET_ALLOW),
+  ];
+}
+
+/** Loads the call's number; another machine's calls are refused. */
+function ownNumber(machine: Machine, otherwise: number): Instruction[] {
+  return [
+    load(SECCOMP_DATA.arch),
+    jump(BPF.BPF_JEQ, AUDIT_ARCH_BY_MACHINE[machine], 1, 0),
+    refuse(otherwise),
+    load(SECCOMP_DATA.nr),
   ];
 }
 

@@ -79,10 +79,10 @@ class Removal {
   #until = performance.now() + SLICE_MS;
   /** Names to be removed, in order: none in a directory comes after that. */
   readonly #found: Unlink[] = [];
+  /** How many of them are directories that are open. */
+  #opened = 0;
   /** Whether there is a file that is removed after all others. */
   #hasLast = false;
-  /** How many of them are open. */
-  #opened = 0;
   /** Directories that were moved to the top, by number. */
   #moved = 0;
 

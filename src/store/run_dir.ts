@@ -2,7 +2,7 @@
  * Directories of runs, each with its lock in it. They come and go by the hundred, and a file beside them
  * would be one more in the directory of all: see `spread`.
  */
-import { AT, close, isErrno, lstatAt, O, openAt, unlinkAt } from "../../ffi/mod.ts";
+import { AT, close, isErrno, lstatAt, O, openAt, statFd, unlinkAt } from "../../ffi/mod.ts";
 import { Lock } from "./lock.ts";
 import { LAST_REMOVED, type RemoveTree } from "./remove.ts";
 import type { WorkDir } from "./work.ts";
@@ -93,8 +93,7 @@ class Found implements Disposable {
   /** Whether it has no lock yet, or no more: its maker is just about to take it, or to be done with it. */
   get isNew(): boolean {
     if (this.#lockUid() !== null) return false;
-    return Date.now() - Number(lstatAt(AT.AT_FDCWD, `${this.path}/.`).mtimeNs / 1_000_000n) <
-      NEW_MS;
+    return Date.now() - Number(statFd(this.#fd).mtimeNs / 1_000_000n) < NEW_MS;
   }
 
   #lockUid(): number | null {

@@ -3,6 +3,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { sharedStore } from "../support/minisandbox.ts";
 import { requires } from "../support/requirement.ts";
 import { answerError, TestServer } from "../support/rpc_client.ts";
+import { exists } from "../support/tree.ts";
 
 interface Forks {
   readonly sandboxes: { readonly sandbox: string }[];
@@ -198,12 +199,3 @@ Deno.test("a sandbox that has ended, or writes to memory, has no forks", async (
   const gone = await answerError(server.call("sandbox.fork", { sandbox: first }));
   assertEquals(gone.data.kind, "gone");
 });
-
-function exists(path: string): boolean {
-  try {
-    Deno.lstatSync(path);
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -3,6 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { removeTree } from "../../src/store/mod.ts";
 import { requires } from "../support/requirement.ts";
 import { tempDir } from "../support/temp_dir.ts";
+import { exists } from "../support/tree.ts";
 
 /** Deeper than a recursion in native code survives. */
 const DEPTH = 20_000;
@@ -55,13 +56,3 @@ Deno.test("removeTree() removes links, not what they lead to", async () => {
   assertEquals([exists(dir), exists(canary)], [false, true]);
   await removeTree(dir); // nothing there is no error
 });
-
-function exists(path: string): boolean {
-  try {
-    Deno.lstatSync(path);
-    return true;
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    return false;
-  }
-}

@@ -94,3 +94,14 @@ export function assertSameTree(actual: readonly string[], expected: readonly str
     missing: expected.filter((line) => !has.has(line)),
   }, { unexpected: [], missing: [] });
 }
+
+/** Says whether something has this name, be it a link that leads nowhere. */
+export function exists(path: string): boolean {
+  try {
+    Deno.lstatSync(path);
+    return true;
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    return false;
+  }
+}

@@ -31,7 +31,7 @@ export class LiveRoom implements Disposable {
     const { user } = this.#prepared;
     const program = toProgram(SPEC, user);
     const place = await openPlace(this.#node, SPEC, this.#prepared);
-    const sandbox = await this.#node.engine.create(place.layout, user, place.lockFd);
+    const sandbox = await this.#node.engine.create(place.layout, user, place);
     const shell = await openSession(sandbox, program);
     return {
       shell,

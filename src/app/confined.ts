@@ -234,7 +234,7 @@ export class Worker {
       hostname: "worker",
       limits: NO_LIMITS,
     };
-    return await this.#engine().create(layout, { uid: 0, gid: 0 }, null);
+    return await this.#engine().create(layout, { uid: 0, gid: 0 }, { lockFd: null, hull: null });
   }
 }
 

@@ -1,12 +1,18 @@
 /** Use case: what a sandbox had written at one moment, as one more layer of others. */
 import { UsageError } from "../errors.ts";
-import { type Layout, type Lower, MAX_LOWERS, type Part, type Sandbox } from "../sandbox/mod.ts";
+import {
+  type Layout,
+  type Lower,
+  MAX_LOWERS,
+  type Part,
+  type Sandbox,
+  type ShownUser,
+} from "../sandbox/mod.ts";
 import type { Copier } from "./copier.ts";
 import { copyTop } from "./layout.ts";
 import type { Node } from "./node.ts";
 import type { Place } from "./prepare.ts";
 import type { SandboxSpec } from "./spec.ts";
-import { openUpper } from "./upper_pool.ts";
 
 /** A copy of what a sandbox wrote; it is removed when its last user has let it go. */
 export class Frozen {
@@ -105,8 +111,8 @@ export interface ForkPlace extends Place {
  * @throws {UsageError | HostError} If it cannot be made.
  */
 export async function openForkPlace(
-  { store, host }: Node,
-  { layout, spec }: Pick<Original, "layout" | "spec">,
+  node: Node,
+  { layout, spec, user }: Pick<Original, "layout" | "spec"> & { readonly user: ShownUser },
   frozen: readonly Frozen[],
 ): Promise<ForkPlace> {
   await using opened = new AsyncDisposableStack();
@@ -122,13 +128,17 @@ export async function openForkPlace(
     });
   }
   const parent = spec.upper.kind === "disk" ? spec.upper.dir : null;
-  const { identity } = host;
-  const work = opened.use(await openUpper(store, parent, { parts: parts.length, identity }));
-  for (const i of parts.keys()) copyTop(`${top.dir}/${i}`, `${work.dir}/upper/${i}`, identity);
+  const { network, limits } = layout;
+  const wish = { parts: parts.length, dir: parent, network, limits, user };
+  const berth = opened.use(await node.places.take(wish));
+  const { dir, lockFd } = berth.work!;
+  const { identity } = node.host;
+  for (const i of parts.keys()) copyTop(`${top.dir}/${i}`, `${dir}/upper/${i}`, identity);
   const kept = opened.move();
   return {
-    layout: { ...layout, parts, upper: { kind: "disk", dir: work.dir } },
-    lockFd: work.lockFd,
+    layout: { ...layout, parts, upper: { kind: "disk", dir } },
+    lockFd,
+    hull: berth.hull,
     frozen,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };

@@ -5,7 +5,7 @@ import { type RemoveTree, Store, storeLocation } from "../store/mod.ts";
 import { type Ground, storedTrees } from "./base.ts";
 import { Worker } from "./confined.ts";
 import type { ArchivePolicy, Unpack } from "./layer.ts";
-import { UpperPool } from "./upper_pool.ts";
+import { PlacePool } from "./place_pool.ts";
 
 export type { BudgetMode };
 
@@ -25,8 +25,8 @@ export class Node implements Disposable {
   readonly ground: Ground;
   /** What may be unpacked at once, by all processes that use this store. */
   readonly budget: IoBudget;
-  /** Where sandboxes write to, made in advance. */
-  readonly uppers: UpperPool;
+  /** What sandboxes need, made in advance. */
+  readonly places = new PlacePool(this);
   /** Does what must be confined, or done with mapped ids. */
   readonly worker: Worker;
   /** Whether files of layers keep their setuid and setgid bits. */
@@ -42,7 +42,6 @@ export class Node implements Disposable {
     this.host = probeHost({ usesUserNamespace: options.usesUserNamespace ?? true });
     const dir = storeDir ?? storeLocation(Deno.env.toObject(), this.host.uid);
     this.store = Store.open(dir, { remove: (tree) => this.worker.remove(tree) });
-    this.uppers = new UpperPool(this.store, this.host.identity);
     this.budget = new IoBudget(`${dir}/budget`, { mode: options.ioBudget ?? { kind: "auto" } });
     this.ground = {
       host: this.host,

@@ -1,7 +1,7 @@
 /** Use case: what sandboxes of one spec share, made once, and what each has for itself. */
 import { HostError } from "../errors.ts";
-import { type Layout, probeMemoryXattr } from "../sandbox/mod.ts";
-import type { Layer, Scratch } from "../store/mod.ts";
+import { type Hull, type Layout, probeMemoryXattr } from "../sandbox/mod.ts";
+import type { Layer } from "../store/mod.ts";
 import { type HeldBase, openBase } from "./named_base.ts";
 import { ensureLayers, findLayers, type LayerEvent } from "./layer.ts";
 import { joinLayout } from "./layout.ts";
@@ -9,7 +9,6 @@ import type { Node } from "./node.ts";
 import type { Phases } from "./outcome.ts";
 import type { SandboxSpec } from "./spec.ts";
 import { openKept } from "./snapshot.ts";
-import { openUpper } from "./upper_pool.ts";
 import { findUser, type User } from "./user.ts";
 
 /** What the caller decides, and hears of meanwhile. */
@@ -72,6 +71,8 @@ export interface Place extends AsyncDisposable {
   readonly layout: Layout;
   /** The descriptor of its lock; null where it has no directories. */
   readonly lockFd: number | null;
+  /** What was ready for it. */
+  readonly hull: Hull | null;
 }
 
 /**
@@ -82,27 +83,20 @@ export interface Place extends AsyncDisposable {
 export async function openPlace(
   node: Node,
   spec: SandboxSpec,
-  { base, layers }: Prepared,
+  { base, layers, user }: Prepared,
 ): Promise<Place> {
   await using opened = new AsyncDisposableStack();
-  const { upper } = spec;
+  const { upper, network, limits } = spec;
   if (upper.kind === "tmpfs") mustHoldAttributes();
-  const work = opened.use(upper.kind === "disk" ? await takeUpper(node, upper.dir, base) : null);
+  const parts = upper.kind === "disk" ? 1 + base.parts.length : null;
+  const dir = upper.kind === "disk" ? upper.dir : null;
+  const { work, hull } = opened.use(await node.places.take({ parts, dir, network, limits, user }));
   const layout = joinLayout(spec, base, layers, work?.dir ?? "");
   const kept = opened.move();
   return {
     layout,
     lockFd: work?.lockFd ?? null,
+    hull,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
-}
-
-/** Makes the directories in one of the caller's, or takes them from those that are ready. */
-async function takeUpper(
-  { store, host: { identity }, uppers }: Node,
-  dir: string | null,
-  base: HeldBase,
-): Promise<Scratch> {
-  const parts = 1 + base.parts.length;
-  return dir === null ? await uppers.take(parts) : await openUpper(store, dir, { parts, identity });
 }

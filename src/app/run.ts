@@ -60,7 +60,7 @@ async function prepareAndRun(
   await engine.fill(1);
   phases.end("namespaces");
   await using place = await openPlace(node, spec, prepared);
-  const sandbox = await engine.create(place.layout, prepared.user, place.lockFd);
+  const sandbox = await engine.create(place.layout, prepared.user, place);
   phases.end("create");
   let report: RunReport;
   try {

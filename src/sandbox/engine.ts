@@ -43,7 +43,9 @@ import { nestedExtents, type Standing, standingOf, toMapText } from "./identity.
 import { planFacts } from "./facts.ts";
 import { DEFAULT_LIMITS, type Limits } from "./limit.ts";
 import type { Network } from "./network_plan.ts";
-import type { Layout } from "./layout.ts";
+import { Hull } from "./hull.ts";
+import { planHull } from "./hull_plan.ts";
+import type { HullWish, Layout, ShownUser } from "./layout.ts";
 import { writeHolderMaps } from "./map.ts";
 import { CWD } from "./process_step.ts";
 import { type Loan, PlanMemory } from "./plan_memory.ts";
@@ -51,7 +53,7 @@ import { Near, sharingFiles } from "./near.ts";
 import { openProgram } from "./program_file.ts";
 import { noUserNamespace } from "./remedy.ts";
 import { Sandbox } from "./sandbox.ts";
-import { mountsOf, planIdMapping, planSandbox } from "./sandbox_plan.ts";
+import { mountsOf, planFurnishing, planIdMapping, planSandbox } from "./sandbox_plan.ts";
 import { halfOf, shareOf, underHalf } from "./quota.ts";
 import type { Plan } from "./step.ts";
 
@@ -59,12 +61,6 @@ import type { Plan } from "./step.ts";
 export interface Pair extends Disposable {
   readonly user: number;
   readonly net: number;
-}
-
-/** Who a sandbox's programs will be. */
-interface ShownUser {
-  readonly uid: number;
-  readonly gid: number;
 }
 
 const ROOT: ShownUser = { uid: 0, gid: 0 };
@@ -176,12 +172,7 @@ export class Engine implements Disposable {
     this.#fds["holder-user"] = openNamespace(this.#holderPid, "user");
   }
 
-  /** How many pairs of namespaces are ready. */
-  get readyPairs(): number {
-    return this.#pairs.length;
-  }
-
-  /** Makes pairs of namespaces in advance, until `count` are ready. */
+  /** Makes pairs of namespaces in advance, of the usual kind, until `count` are ready. */
   async fill(count: number): Promise<void> {
     const processes = this.#pairProcesses(DEFAULT_LIMITS);
     await this.crew.with(async () => {
@@ -195,54 +186,91 @@ export class Engine implements Disposable {
     });
   }
 
-  /** Lets go of all pairs beyond the first `count`. */
-  keep(count: number): void {
-    for (const pair of this.#pairs.splice(count)) pair[Symbol.dispose]();
+  /**
+   * Makes a hull in advance.
+   *
+   * @param keep A descriptor that init holds until it has ended, such as that of a lock.
+   * @throws {SetupError} If a step is refused.
+   */
+  openHull(wish: HullWish, keep: number | null): Promise<Hull> {
+    return this.crew.with(() =>
+      this.#openHull(wish, keep, {}, (cgroup) => planHull(wish, planFacts(this.host, cgroup)))
+    );
   }
 
   /**
    * Builds a sandbox, with its init running and no program yet.
    *
-   * @param user Who its programs will be: a user's single id can be shown as another.
-   * @param keep A descriptor that init holds until it has ended, such as that of a lock.
+   * @param user Who its programs will be.
+   * @param place What `openHull` takes; and a hull that was made for it, which is the sandbox's or ends.
    * @throws {SetupError} If a step is refused.
    */
-  create(layout: Layout, user: ShownUser, keep: number | null): Promise<Sandbox> {
-    return this.crew.with(() => this.#create(layout, user, keep));
+  create(
+    layout: Layout,
+    user: ShownUser,
+    { lockFd, hull }: { readonly lockFd: number | null; readonly hull: Hull | null },
+  ): Promise<Sandbox> {
+    return this.crew.with(async () => {
+      const lowers = layout.parts.reduce((sum, part) => sum + part.lowers.length, 0);
+      if (hull !== null && hull.room >= lowers) return await this.#furnish(layout, hull);
+      if (lowers > this.#template.lowers) {
+        this.#mustBeOpen();
+        this.#makeTemplate({ ...this.#template, lowers: MAX_LOWERS });
+      }
+      const wish = { ...layout, user };
+      const made = await this.#openHull(
+        wish,
+        lockFd,
+        mountsOf(layout),
+        (cgroup) => planSandbox(layout, planFacts(this.host, cgroup)),
+      );
+      return new Sandbox(this, made, layout);
+    });
   }
 
-  async #create(layout: Layout, user: ShownUser, keep: number | null): Promise<Sandbox> {
+  async #openHull(
+    wish: HullWish,
+    keep: number | null,
+    mounts: Readonly<Record<string, number>>,
+    toPlan: (cgroup: Cgroup | null) => Plan,
+  ): Promise<Hull> {
     this.#mustBeOpen();
-    const lowers = layout.parts.reduce((sum, part) => sum + part.lowers.length, 0);
-    if (lowers > this.#template.lowers) {
-      this.#makeTemplate({ ...this.#template, lowers: MAX_LOWERS });
-    }
-    const pair = await this.#takePair(user, layout);
+    const { user, limits } = wish;
+    const pair = await this.#takePair(wish);
     let cgroup: Cgroup | null = null;
     try {
-      cgroup = this.#makeCgroup(layout.limits);
+      cgroup = this.#makeCgroup(limits);
       using loan = this.memory.lend();
       using near = new Near();
       const means = this.#means(loan, {
-        ...mountsOf(layout),
+        ...mounts,
         "pair-net": near.get(pair.net),
         keep: near.get(keep ?? this.#fds["null"]!),
       });
-      const plan = planSandbox(layout, planFacts(this.host, cgroup));
+      const plan = toPlan(cgroup);
+      const room = this.#template.lowers;
       // What shares our memory and is in a cgroup must be a vfork's: no other is spared at its limit.
       const running = cgroup === null
         ? await this.#run(plan, means)
         : finish(plan, sharingFiles(means));
       const mapsRoot = this.host.identity.kind !== "single" || (user.uid === 0 && user.gid === 0);
-      const made = { user: pair.user, layout, cgroup, mapsRoot };
-      const sandbox = new Sandbox(this, made, running.output("pid"));
+      const hull = new Hull(running.output("pid"), { user: pair.user, cgroup, mapsRoot, room });
       closeQuietly(pair.net); // from here on init keeps it
-      return sandbox;
+      return hull;
     } catch (error) {
       pair[Symbol.dispose]();
       void cgroup?.remove();
       throw error;
     }
+  }
+
+  async #furnish(layout: Layout, hull: Hull): Promise<Sandbox> {
+    this.#mustBeOpen();
+    using loan = this.memory.lend();
+    using near = new Near();
+    const means = this.#means(loan, { ...mountsOf(layout), hull: near.get(hull.pidfd) });
+    await this.#run(planFurnishing(layout, planFacts(this.host, null)), means);
+    return new Sandbox(this, hull, layout);
   }
 
   /** Says whether a tree's owners can be shifted into the sandbox's range: by root, on some systems. */
@@ -297,7 +325,7 @@ export class Engine implements Disposable {
   }
 
   /** Pairs of the usual kind are kept ready. */
-  async #takePair(user: ShownUser, { network, limits }: Layout): Promise<Pair> {
+  async #takePair({ user, network, limits }: HullWish): Promise<Pair> {
     const isShownAsRoot = this.host.identity.kind !== "single" ||
       (user.uid === 0 && user.gid === 0);
     const processes = this.#pairProcesses(limits);
@@ -372,7 +400,7 @@ export class Engine implements Disposable {
     const fds = Object.values(this.#fds).concat(this.#replaced.splice(0));
     this.#fds = {};
     this.crew.whenIdle(() => {
-      this.keep(0);
+      for (const pair of this.#pairs.splice(0)) pair[Symbol.dispose]();
       closeQuietly(...fds.filter((fd) => fd >= 0));
       this.memory[Symbol.dispose]();
     });

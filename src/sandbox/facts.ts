@@ -6,7 +6,7 @@ import type { Layout } from "./layout.ts";
 import { MAX_LOWERS } from "./holder_plan.ts";
 import { shareOf } from "./quota.ts";
 import type { ProcessFacts, Program } from "./process_plan.ts";
-import type { PlanFacts } from "./sandbox_plan.ts";
+import type { PlanFacts } from "./hull_plan.ts";
 
 /** A table of descriptors is as long as the highest, and each sandbox's first process fills one. */
 const MOST_FILES = 1024;

@@ -107,7 +107,8 @@ function makeTemplate(lowers: number, pivots: boolean): Plan {
   return [
     mountTmpfs("the template's root", scratch, "mode=755,size=4m"),
     step("enter it", "chdir", [scratch]),
-    ...["m", "u", "l", "t", "t/dev", "t/proc", "t/sys", "t/empty"].map(makeDirectory),
+    ...["m", "u", "l", "t"].map(makeDirectory),
+    ...["dev", "tmp", "run", "self", "proc", "sys", "empty"].map((it) => makeDirectory(`t/${it}`)),
     ...Array.from({ length: lowers }, (_, i) => makeDirectory(`l/${i}`)),
     ...makeDevices("t/dev"),
     makeFile("t/null"),

@@ -3,7 +3,7 @@ import { CAP, getrlimit, RLIMIT, setrlimit } from "../../ffi/mod.ts";
 import { HostError } from "../errors.ts";
 import { chooseIdentity, type Identity, type IdentityFacts, NO_IDENTITY } from "./identity.ts";
 import { type Quotas, readQuotas } from "./quota.ts";
-import type { HiddenPath } from "./sandbox_plan.ts";
+import type { HiddenPath } from "./hull_plan.ts";
 
 /** The facts about this host that plans are made from. */
 export interface Host {

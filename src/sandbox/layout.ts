@@ -49,3 +49,14 @@ export interface Layout {
   readonly hostname: string;
   readonly limits: Limits;
 }
+
+/** Who a sandbox's programs will be: a user's single id can be shown as another. */
+export interface ShownUser {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** What a hull must be made for: what a layout asks of all but its trees. */
+export interface HullWish extends Pick<Layout, "network" | "limits"> {
+  readonly user: ShownUser;
+}

@@ -45,7 +45,8 @@ export {
   standingOf,
   toMapText,
 } from "./identity.ts";
-export type { Bind, Layout, Lower, Part, Upper } from "./layout.ts";
+export type { Hull } from "./hull.ts";
+export type { Bind, HullWish, Layout, Lower, Part, ShownUser, Upper } from "./layout.ts";
 export type { Network } from "./network_plan.ts";
 export type { Thaw } from "./freeze.ts";
 export { Process, type Waited } from "./process.ts";

@@ -9,23 +9,21 @@ import {
   isErrno,
   Memory,
   O,
-  pidfdOpen,
-  pidfdSendSignal,
   pipe,
   ptyNumber,
   read,
   readable,
   SIGNAL,
-  storeAway,
   unlockPty,
   wait,
 } from "../../ffi/mod.ts";
 import { GoneError, SetupError } from "../errors.ts";
 import { carryOut, type Running, toSetupError } from "./carry_out.ts";
 import { commandError } from "./command_error.ts";
-import type { Cgroup, Usage } from "./cgroup/group.ts";
+import type { Usage } from "./cgroup/group.ts";
 import type { Engine } from "./engine.ts";
 import { processFacts } from "./facts.ts";
+import type { Hull } from "./hull.ts";
 import type { Layout } from "./layout.ts";
 import type { Act } from "./file/act.ts";
 import { openedBy, planAct } from "./file/act_plan.ts";
@@ -88,37 +86,19 @@ export class Sandbox {
   /** Its files. */
   readonly files = new Files((...act) => this.#act(...act));
   readonly #engine: Engine;
-  /** The user namespace of its programs. */
-  readonly #user: number;
-  /** Whether id 0 exists inside. */
-  readonly #mapsRoot: boolean;
+  readonly #hull: Hull;
   readonly #layout: Layout;
-  readonly #cgroup: Cgroup | null;
-  readonly #init: number;
   readonly #trees = new Trees(() => this.openProcessTable());
   readonly #quiet = new Quiet();
   /** Resolves when no plan of a program is being carried out. */
   #carried = Promise.resolve();
-  #ended: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(
-    engine: Engine,
-    made: {
-      readonly user: number;
-      readonly layout: Layout;
-      readonly cgroup: Cgroup | null;
-      readonly mapsRoot: boolean;
-    },
-    initPid: number,
-  ) {
+  constructor(engine: Engine, hull: Hull, layout: Layout) {
     this.#engine = engine;
-    this.#user = made.user;
-    this.#mapsRoot = made.mapsRoot;
-    this.#layout = made.layout;
-    this.#cgroup = made.cgroup;
-    this.initPid = initPid;
-    this.#init = storeAway(pidfdOpen(initPid));
+    this.#hull = hull;
+    this.#layout = layout;
+    this.initPid = hull.pid;
   }
 
   /**
@@ -149,7 +129,7 @@ export class Sandbox {
       this.#mustBeOpen();
       const plan = planProcess(
         program,
-        processFacts(this.#engine.host, program, this.#layout, this.#cgroup),
+        processFacts(this.#engine.host, program, this.#layout, this.#hull.cgroup),
       );
       using loan = this.#engine.memory.lend(sizeOf(program));
       const { reader, writer } = pipe(O.O_CLOEXEC);
@@ -233,7 +213,7 @@ export class Sandbox {
 
   /** Whether its init runs, and is not about to end. */
   get isAlive(): boolean {
-    return this.#closing === undefined && !isExiting(this.initPid);
+    return this.#closing === undefined && this.#hull.isAlive;
   }
 
   /**
@@ -243,7 +223,8 @@ export class Sandbox {
    */
   readUsage(): Usage {
     this.#mustBeOpen();
-    return this.#cgroup?.readUsage() ?? { outOfMemory: 0, pidsRefused: 0, peakMemoryBytes: null };
+    return this.#hull.cgroup?.readUsage() ??
+      { outOfMemory: 0, pidsRefused: 0, peakMemoryBytes: null };
   }
 
   /**
@@ -262,7 +243,7 @@ export class Sandbox {
    */
   isAtPidsLimit(): boolean {
     const { pids } = this.#layout.limits;
-    if (pids === null || this.#cgroup?.countsPids) return false;
+    if (pids === null || this.#hull.cgroup?.countsPids) return false;
     // Init is counted in place of the program that has just ended.
     return this.#lookAt(["/proc"], ([proc]) => countTasks(`/proc/self/fd/${proc}`) >= pids);
   }
@@ -296,7 +277,7 @@ export class Sandbox {
     const unquiet = await this.#quiet.begin();
     try {
       this.#mustBeOpen();
-      const dir = this.#cgroup?.freezeDir ?? null;
+      const dir = this.#hull.cgroup?.freezeDir ?? null;
       const thaw = dir === null
         ? await freezeBySignal(() => this.openProcessTable())
         : await freezeByCgroup(dir);
@@ -321,7 +302,7 @@ export class Sandbox {
     using memory = new Memory(roomOf(steps));
     const plan = planAct(steps, place, {
       standing: standingOf(this.#engine.host.identity),
-      mapsRoot: this.#mapsRoot,
+      mapsRoot: this.#hull.mapsRoot,
     });
     const running = this.#carryOut(plan, memory, fds, CLONE.CLONE_FILES);
     const pid = running.output("pid");
@@ -337,7 +318,7 @@ export class Sandbox {
 
   /** Resolves when its init has ended, by `close` or otherwise. */
   get ended(): Promise<void> {
-    return this.#ended ??= readable(this.#init).then(() => {});
+    return this.#hull.ended;
   }
 
   /**
@@ -371,19 +352,12 @@ export class Sandbox {
   }
 
   async #end(): Promise<void> {
-    try {
-      pidfdSendSignal(this.#init, SIGNAL.SIGKILL);
-    } catch (error) {
-      if (!isErrno(error, "ESRCH")) throw error;
-    }
+    this.#hull.kill();
     // What is being carried out names its descriptors.
     await this.#carried;
     // Its programs are our children: init is only done when they have been reaped.
     for (const process of [...this.#trees.roots]) await process.wait();
-    await this.ended;
-    wait(this.initPid);
-    closeQuietly(this.#init, this.#user);
-    await this.#cgroup?.remove();
+    await this.#hull.close();
   }
 
   /** Carries out the plan of a program, after those before: each begins with a process that counts too. */
@@ -395,7 +369,8 @@ export class Sandbox {
     const carried = this.#carried.then(async () => {
       this.#mustBeOpen();
       using near = new Near();
-      const own = { "pair-user": near.get(this.#user), init: near.get(this.#init) };
+      const { user, pidfd } = this.#hull;
+      const own = { "pair-user": near.get(user), init: near.get(pidfd) };
       const means = sharingFiles({ memory, fds: { ...this.#engine.fds, ...own, ...fds } });
       return reapBeginner(await this.#engine.crew.carryOut(plan, means));
     });
@@ -409,7 +384,8 @@ export class Sandbox {
     fds: Readonly<Record<string, number>>,
     flags = 0,
   ): Running {
-    const all = { ...this.#engine.fds, "pair-user": this.#user, init: this.#init, ...fds };
+    const own = { "pair-user": this.#hull.user, init: this.#hull.pidfd };
+    const all = { ...this.#engine.fds, ...own, ...fds };
     return reapBeginner(carryOut(plan, { memory, flags, fds: all }));
   }
 
@@ -433,16 +409,6 @@ function reapBeginner(running: Running): Running {
   closeQuietly(running.child.pidfd);
   return running;
 }
-
-/** A process that ends is told so by its flags before those inside are ended with it. */
-function isExiting(pid: number): boolean {
-  const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
-  const [, state, flags] = /\) (.)(?: \S+){5} (\d+)/.exec(stat)!;
-  return state === "Z" || (Number(flags) & PF_EXITING) !== 0;
-}
-
-/** A flag of a process (proc_pid_stat(5), include/linux/sched.h). */
-const PF_EXITING = 0x4;
 
 function isFull({ freeBytes, freeFiles }: FileSystemStatus): boolean {
   return freeBytes < PAGE_BYTES || freeFiles === 0;

@@ -12,22 +12,25 @@ import {
   RESOLVE,
   S,
 } from "../../ffi/mod.ts";
-import { confineInit, dropCapabilities } from "./harden.ts";
-import type { Standing } from "./identity.ts";
+import {
+  becomeInit,
+  EMPTY,
+  makeNamespaces,
+  mountSystem,
+  mountTmpfs,
+  type PlanFacts,
+  sized,
+  SYSTEM_PLACES,
+} from "./hull_plan.ts";
 import type { Bind, Layout, Lower, Part } from "./layout.ts";
-import type { Limits } from "./limit.ts";
 import {
   becomeRoot,
-  cleanUp,
-  cloneInside,
   CWD,
   enterHolder,
   enterUserNamespace,
-  executeInit,
   joinCgroups,
   leaveFiles,
   leaveOwner,
-  setStdio,
 } from "./process_step.ts";
 import {
   type Argument,
@@ -41,27 +44,6 @@ import {
   type Struct,
 } from "./step.ts";
 
-/** What a plan depends on beside the layout. */
-export interface PlanFacts {
-  /** Whether trees are opened, and their ids mapped, before the holder's namespaces are entered. */
-  readonly opensOutside: boolean;
-  readonly standing: Standing;
-  /** The number of the kernel's last capability. */
-  readonly lastCapability: number;
-  /** Entries of /proc to hide, of those that this kernel has. */
-  readonly hidden: readonly HiddenPath[];
-  /** Descriptors from here on are free for the plan's own use. */
-  readonly spareFd: number;
-  /** The files of the sandbox's cgroups to which a process writes to join. */
-  readonly joinFiles: readonly string[];
-}
-
-/** An entry of /proc that is covered by an empty file or directory. */
-export interface HiddenPath {
-  readonly name: string;
-  readonly isDirectory: boolean;
-}
-
 /** A tree of the host that the sandbox sees: opened outside, then moved to its place. */
 interface Tree {
   readonly lower: Lower;
@@ -69,85 +51,97 @@ interface Tree {
   readonly opens: Step[];
 }
 
+/** What a sandbox is built from, opened by who may. */
+interface Material {
+  readonly opens: Plan;
+  readonly trees: readonly Tree[];
+  readonly binds: readonly Tree[];
+  readonly upper: Tree | undefined;
+}
+
 /**
- * Plans the sandbox; its init is the process `pid`.
+ * Plans the sandbox in one go; its init is the process `pid`.
  *
  * Mounts and init belong to the holder's user namespace, above the one that programs enter: no
  * capability inside reaches them, so neither can be changed, traced or kept alive from inside.
  */
 export function planSandbox(layout: Layout, facts: PlanFacts): Plan {
-  const lowers = layout.parts.flatMap((part) => part.lowers);
-  const trees = lowers.map((lower, i) => openTree(lower, `layer-${i}`, facts.spareFd + i));
-  const binds = layout.binds.map((bind, i) => openBind(bind, `bind-${i}`));
-  const upper = layout.upper.kind === "disk"
-    ? [openTree({ path: layout.upper.dir, isIdMapped: false }, "upper", 0)]
-    : [];
-  const opens = [...trees, ...binds, ...upper].flatMap((tree) => tree.opens);
-  const intoHolder = enterHolder(facts.standing);
-  const intoHost = step("enter the copy of the host's mounts", "setns", [
-    fd("host-mounts"),
-    flags(CLONE, CLONE.CLONE_NEWNS),
-  ]);
+  const material = gather(layout, facts);
   return [
     ...leaveFiles(),
     ...leaveOwner(),
     ...joinCgroups(facts.joinFiles),
-    ...(facts.opensOutside ? [...opens, ...intoHolder] : [
-      ...enterUserNamespace(facts.standing),
-      intoHost,
-      ...opens, // with the permissions of who runs us
-      ...becomeRoot(facts.standing),
-    ]),
-    step("enter the template", "setns", [fd("template"), flags(CLONE, CLONE.CLONE_NEWNS)]),
-    step("make the sandbox's namespaces", "unshare", [
-      flags(
-        CLONE,
-        CLONE.CLONE_NEWNS,
-        CLONE.CLONE_NEWPID,
-        CLONE.CLONE_NEWIPC,
-        CLONE.CLONE_NEWUTS,
-        CLONE.CLONE_NEWCGROUP,
-      ),
-    ]),
-    cloneInside("make the first process", CLONE.CLONE_VFORK),
-    ...trees.map((tree, i) => moveTree(tree, `/l/${i}`)),
-    ...mountUpper(layout, upper[0]),
-    ...mountParts(layout.parts),
+    ...open(material, facts),
+    ...makeNamespaces(),
     ...mountSystem(facts, layout.limits),
-    step("move the new root over the old", "mount", [
-      ".",
-      "/",
-      null,
-      flags(MS, MS.MS_MOVE),
-      null,
-    ]),
-    step("change to the new root", "chroot", ["."]),
-    step("enter the new root", "chdir", ["/"]),
-    ...layout.binds.flatMap((bind, i) =>
-      mountBind(bind, binds[i]!, { name: `bind-${i}`, number: facts.spareFd })
-    ),
-    ...(layout.network === "host" ? [] : [
-      step("enter the sandbox's network namespace", "setns", [
-        fd("pair-net"),
-        flags(CLONE, CLONE.CLONE_NEWNET),
-      ]),
-    ]),
-    step("set the hostname", "sethostname", [layout.hostname, layout.hostname.length]),
-    step("lead a session", "setsid", []),
-    ...setStdio(fd("alive"), fd("keep"), fd("null")),
-    ...dropCapabilities(facts.lastCapability, initCapabilities(facts.standing)),
-    ...confineInit(),
-    ...cleanUp(),
-    executeInit("init"),
+    step(`reach "${EMPTY}"`, "openat", [CWD, EMPTY, flags(O, O.O_PATH, O.O_CLOEXEC), 0], {
+      output: "empty",
+    }),
+    ...furnish(layout, material, facts),
+    step("leave it all to programs", "fchdir", [output("empty")]),
+    step("enter an empty root", "chroot", ["."]),
+    ...becomeInit(layout.network, facts),
   ];
 }
 
-/**
- * In one user namespace with programs, init needs a capability that they lack: who has not all that
- * another has cannot trace it (ptrace(2)).
- */
-function initCapabilities({ hasUserNamespace }: Standing): ("CAP_SYS_PTRACE")[] {
-  return hasUserNamespace ? [] : ["CAP_SYS_PTRACE"];
+/** Plans the same in a hull, which is known by its init. */
+export function planFurnishing(layout: Layout, facts: PlanFacts): Plan {
+  const material = gather(layout, facts);
+  return [
+    ...leaveFiles(),
+    ...open(material, facts),
+    step("enter the hull", "setns", [
+      fd("hull"),
+      flags(CLONE, CLONE.CLONE_NEWNS, CLONE.CLONE_NEWUTS),
+    ]),
+    ...furnish(layout, material, facts),
+  ];
+}
+
+function gather(layout: Layout, { spareFd }: PlanFacts): Material {
+  const lowers = layout.parts.flatMap((part) => part.lowers);
+  const trees = lowers.map((lower, i) => openTree(lower, `layer-${i}`, spareFd + i));
+  const binds = layout.binds.map((bind, i) => openBind(bind, `bind-${i}`));
+  const upper = layout.upper.kind === "disk"
+    ? openTree({ path: layout.upper.dir, isIdMapped: false }, "upper", 0)
+    : undefined;
+  const all = [...trees, ...binds, ...(upper === undefined ? [] : [upper])];
+  return { opens: all.flatMap((tree) => tree.opens), trees, binds, upper };
+}
+
+/** Opens everything and becomes the holder's root, in the order that gives the permissions. */
+function open({ opens }: Material, { opensOutside, standing }: PlanFacts): Plan {
+  if (opensOutside) return [...opens, ...enterHolder(standing)];
+  return [
+    ...enterUserNamespace(standing),
+    step("enter the copy of the host's mounts", "setns", [
+      fd("host-mounts"),
+      flags(CLONE, CLONE.CLONE_NEWNS),
+    ]),
+    ...opens, // with the permissions of who runs us
+    ...becomeRoot(standing),
+  ];
+}
+
+/** Makes the root of the sandbox, and puts it over the template's. */
+function furnish(
+  layout: Layout,
+  { trees, binds, upper }: Material,
+  { spareFd }: PlanFacts,
+): Plan {
+  return [
+    ...trees.map((tree, i) => moveTree(tree, `/l/${i}`)),
+    ...mountUpper(layout, upper),
+    ...mountParts(layout.parts),
+    ...placeSystem(),
+    step("move the new root over the old", "mount", [".", "/", null, flags(MS, MS.MS_MOVE), null]),
+    step("change to the new root", "chroot", ["."]),
+    step("enter the new root", "chdir", ["/"]),
+    ...layout.binds.flatMap((bind, i) =>
+      mountBind(bind, binds[i]!, { name: `bind-${i}`, number: spareFd })
+    ),
+    step("set the hostname", "sethostname", [layout.hostname, layout.hostname.length]),
+  ];
 }
 
 /** Plans the mapping of a tree's ids by itself, to see whether its file system can do that. */
@@ -243,32 +237,12 @@ function mountParts(parts: readonly Part[]): Step[] {
   return [...overlays, step("enter it", "chdir", ["/m"])];
 }
 
-/** Directories of the root that something of ours is mounted on. */
-const SYSTEM_PLACES = ["dev", "tmp", "run", "proc"];
-
-function mountSystem({ hidden, standing }: PlanFacts, limits: Limits): Step[] {
-  const quiet = flags(MS, MS.MS_NOSUID, MS.MS_NODEV, MS.MS_NOEXEC);
-  return [
-    ...SYSTEM_PLACES.map(findPlace),
-    step("move /dev into place", "mount", ["/t/dev", "dev", null, flags(MS, MS.MS_MOVE), null]),
-    step("mount /dev/pts", "mount", [
-      "devpts",
-      "dev/pts",
-      "devpts",
-      flags(MS, MS.MS_NOSUID, MS.MS_NOEXEC),
-      "newinstance,ptmxmode=0666,mode=620",
-    ]),
-    mountTmpfs("/dev/shm", "dev/shm", `mode=1777${sized(limits.shmBytes)}`),
-    mountTmpfs("/tmp", "tmp", `mode=1777${sized(limits.tmpBytes)}`),
-    mountTmpfs("/run", "run", `mode=755${sized(limits.tmpBytes)}`),
-    step("mount /proc", "mount", ["proc", "proc", "proc", quiet, null]),
-    // As long as one is whole, who has namespaces of his own can mount another: no host's root shall.
-    ...(standing.hasUserNamespace ? [] : [bindOver("/t/null", "/t/proc/version")]),
-    bindOver("/t/sys", "proc/sys"),
-    ...hidden.map(({ name, isDirectory }) =>
-      bindOver(isDirectory ? "/t/empty" : "/t/null", `proc/${name}`)
-    ),
-  ];
+/** Moves what waits in the template's root into its own. */
+function placeSystem(): Step[] {
+  return Object.entries(SYSTEM_PLACES).flatMap(([name, source]) => [
+    findPlace(name),
+    step(`move /${name} into place`, "mount", [source, name, null, flags(MS, MS.MS_MOVE), null]),
+  ]);
 }
 
 /** A snapshot may hold a link there, which would lead a mount away from what it has to cover. */
@@ -354,30 +328,6 @@ function openHow(
   return { size: OPEN_HOW.size, fields, shown };
 }
 
-function mountTmpfs(what: string, target: string, options: string): Step {
-  return step(`mount ${what}`, "mount", [
-    "tmpfs",
-    target,
-    "tmpfs",
-    flags(MS, MS.MS_NOSUID, MS.MS_NODEV),
-    options,
-  ]);
-}
-
-function sized(bytes: number | null): string {
-  return bytes === null ? "" : `,size=${bytes}`;
-}
-
 function makeDirectory(path: string, parent: Argument = CWD): Step {
   return step(`make ${path}`, "mkdirat", [parent, path, mode(0o755)]);
-}
-
-function bindOver(source: string, target: string): Step {
-  return step(`cover ${target.startsWith("/") ? "" : "/"}${target}`, "mount", [
-    source,
-    target,
-    null,
-    flags(MS, MS.MS_BIND),
-    null,
-  ]);
 }

@@ -28,7 +28,7 @@ export class LiveEngine implements Disposable {
   /** Makes a sandbox for programs of a user; its directory goes with it. */
   async create(uid = 0): Promise<Sandbox & AsyncDisposable> {
     const place = await openPlace(this.node, DEFAULT_SPEC, this.#prepared);
-    const sandbox = await this.node.engine.create(place.layout, { uid, gid: uid }, place.lockFd);
+    const sandbox = await this.node.engine.create(place.layout, { uid, gid: uid }, place);
     return Object.assign(sandbox, {
       [Symbol.asyncDispose]: async () => {
         await sandbox.close();

@@ -4,7 +4,9 @@ import fc from "fast-check";
 import { CAP } from "../../ffi/mod.ts";
 import { CAPABILITIES } from "../../src/app/spec.ts";
 import { NO_LIMITS } from "../../src/sandbox/limit.ts";
+import { planHull } from "../../src/sandbox/hull_plan.ts";
 import {
+  type Host,
   type Layout,
   type Plan,
   planFacts,
@@ -19,6 +21,7 @@ import {
   standingOf,
   USUAL_TEMPLATE,
 } from "../../src/sandbox/mod.ts";
+import { planFurnishing } from "../../src/sandbox/sandbox_plan.ts";
 import { rules } from "../../src/sandbox/seccomp.ts";
 import { showCall } from "../../src/sandbox/step.ts";
 import { NR_BY_MACHINE } from "../../ffi/mod.ts";
@@ -106,45 +109,77 @@ function checkEnd(plan: Plan, filterAt: number): void {
   assert(/^execveat\(/.test(showCall(plan.at(-1)!)));
 }
 
+/** Checks what holds for each plan whose process becomes init. */
+function checkInit(plan: Plan, host: Host): void {
+  const own = place(plan, /^unshare\(.*CLONE_NEWNS/);
+  checkBegin(plan, own);
+  for (const name of ["NEWNS", "NEWPID", "NEWIPC", "NEWUTS", "NEWCGROUP"]) {
+    assert(showCall(plan[own]!).includes(name));
+  }
+  const proc = place(
+    plan,
+    /^mount\("proc", "\/t\/self", "proc", MS_NOSUID\|MS_NODEV\|MS_NOEXEC, NULL\)/,
+  );
+  const covers = places(plan, /^mount\("\/t\/(sys|empty|null)", "\/t\/self\//);
+  assertEquals(covers.length, 1 + host.hidden.length);
+  const [shown = Infinity] = places(plan, /^mount\("\/t\/self", "proc", NULL, MS_MOVE/);
+  assert(covers.every((at) => at > proc && at < shown));
+  checkQuiet(plan);
+  place(plan, /^prctl\(PR_SET_NO_NEW_PRIVS, 1/);
+  const kept = host.identity.kind === "none" ? 1 : 0;
+  assertEquals(calls(plan, /^prctl\(PR_CAPBSET_DROP/).length, host.lastCapability + 1 - kept);
+  place(plan, /^close_range\(3, 4294967295, CLOSE_RANGE_CLOEXEC\)/);
+  checkEnd(plan, place(plan, /^prctl\(PR_SET_SECCOMP, 2/));
+}
+
+/** Nothing that a plan does before it is where it belongs touches the host. */
+function checkBegin(plan: Plan, own: number): void {
+  assertEquals(places(plan, LEAVES), [0]);
+  for (const step of plan.slice(1, own)) {
+    const call = showCall(step);
+    assert(HARMLESS.test(call) && !CHANGES.test(call), call);
+  }
+}
+
+/** No mount brings devices, and none in memory programs of others. */
+function checkQuiet(plan: Plan): void {
+  for (const call of calls(plan, /^mount\("overlay"/)) assert(call.includes("MS_NODEV"), call);
+  for (const call of calls(plan, /^mount\("tmpfs"/)) {
+    assert(call.includes("MS_NOSUID|MS_NODEV"), call);
+  }
+}
+
+/** What is bound is protected first, and lies within the new root. */
+function checkBinds(plan: Plan, count: number): void {
+  assertEquals(calls(plan, /^mount_setattr\(\d+, "", .*NOSUID\|NODEV/).length, count);
+  const [root = Infinity] = places(plan, /^chroot\("\."\)/);
+  const [bound = Infinity] = places(plan, /^move_mount\(.*<bind-\d+-place>/);
+  assert(bound > root);
+}
+
 Deno.test("for any sandbox, no step before its namespaces touches the host, and every protection is there", () => {
   assertProperty(
     fc.property(layout, kind, (layout, kind) => {
       const host = hostOf(kind);
       const plan = planSandbox(layout, planFacts(host, null));
-      const own = place(plan, /^unshare\(.*CLONE_NEWNS/);
-      assertEquals(places(plan, LEAVES), [0]);
-      for (const step of plan.slice(1, own)) {
-        const call = showCall(step);
-        assert(HARMLESS.test(call) && !CHANGES.test(call), call);
-      }
-      for (const name of ["NEWNS", "NEWPID", "NEWIPC", "NEWUTS", "NEWCGROUP"]) {
-        assert(showCall(plan[own]!).includes(name));
-      }
-      const root = place(plan, /^chroot\("\."\)/);
-      const covered = [
-        "/t/sys",
-        ...host.hidden.map((it) => it.isDirectory ? "/t/empty" : "/t/null"),
-      ];
-      assertEquals(
-        calls(plan.slice(0, root), /^mount\("\/t\/(sys|empty|null)", "proc\//).length,
-        covered.length,
-      );
-      place(plan, /^mount\("proc", "proc", "proc", MS_NOSUID\|MS_NODEV\|MS_NOEXEC, NULL\)/);
-      for (const call of calls(plan, /^mount\("overlay"/)) assert(call.includes("MS_NODEV"), call);
-      for (const call of calls(plan, /^mount\("tmpfs"/)) {
-        assert(call.includes("MS_NOSUID|MS_NODEV"), call);
-      }
-      assertEquals(
-        calls(plan, /^mount_setattr\(\d+, "", .*NOSUID\|NODEV/).length,
-        layout.binds.length,
-      );
-      const [bound = Infinity] = places(plan, /^move_mount\(.*<bind-\d+-place>/);
-      assert(bound > root);
-      place(plan, /^prctl\(PR_SET_NO_NEW_PRIVS, 1/);
-      const kept = kind === "none" ? 1 : 0;
-      assertEquals(calls(plan, /^prctl\(PR_CAPBSET_DROP/).length, host.lastCapability + 1 - kept);
-      place(plan, /^close_range\(3, 4294967295, CLOSE_RANGE_CLOEXEC\)/);
-      checkEnd(plan, place(plan, /^prctl\(PR_SET_SECCOMP, 2/));
+      checkInit(plan, host);
+      checkBinds(plan, layout.binds.length);
+    }),
+    { numRuns: NUM_RUNS },
+  );
+});
+
+Deno.test("for any hull and what is put into it, the same holds", () => {
+  assertProperty(
+    fc.property(layout, kind, (layout, kind) => {
+      const host = hostOf(kind);
+      const facts = planFacts(host, null);
+      checkInit(planHull({ ...layout, user: { uid: 0, gid: 0 } }, facts), host);
+      const plan = planFurnishing(layout, facts);
+      checkBegin(plan, place(plan, /^setns\(<hull>, CLONE_NEWNS\|CLONE_NEWUTS\)/));
+      checkQuiet(plan);
+      checkBinds(plan, layout.binds.length);
+      assertEquals(places(plan, /^(clone|execveat)\(/), []);
     }),
     { numRuns: NUM_RUNS },
   );

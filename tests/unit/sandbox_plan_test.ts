@@ -4,7 +4,9 @@ import fc from "fast-check";
 import type { Layout, Lower } from "../../src/sandbox/layout.ts";
 import { NO_LIMITS } from "../../src/sandbox/limit.ts";
 import { planFacts, planSandbox } from "../../src/sandbox/mod.ts";
-import type { Step } from "../../src/sandbox/step.ts";
+import { planHull } from "../../src/sandbox/hull_plan.ts";
+import { planFurnishing } from "../../src/sandbox/sandbox_plan.ts";
+import type { Plan, Step } from "../../src/sandbox/step.ts";
 import { hostOf, KINDS } from "../support/host.ts";
 import { calls, place, places } from "../support/plan.ts";
 
@@ -52,18 +54,19 @@ Deno.test("nothing is mounted before the sandbox's own namespaces are there", ()
 Deno.test("/proc is mounted by the first process of the sandbox's pid namespace", () => {
   each((plan) => {
     const [first] = places(plan, /^clone\(/);
-    assert(place(plan, /^mount\("proc", "proc"/) > first!);
+    assert(place(plan, /^mount\("proc", "\/t\/self", "proc"/) > first!);
     assert(place(plan, /^unshare\(.*CLONE_NEWPID/) < first!);
     assertEquals(places(plan, /^clone\(/).length, 1);
   });
 });
 
-Deno.test("parts of /proc are covered after it is mounted, and before the root is changed", () => {
+Deno.test("parts of /proc are covered after it is mounted, and before it is in its place", () => {
   each((plan) => {
-    const [proc, root] = [place(plan, /^mount\("proc"/), place(plan, /^chroot\(/)];
+    const proc = place(plan, /^mount\("proc"/);
+    const moved = place(plan, /^mount\("\/t\/self", "proc", NULL, MS_MOVE/);
     for (const what of ["sys", "kcore", "irq"]) {
-      const covered = place(plan, new RegExp(`^mount\\("/t/\\w+", "proc/${what}"`));
-      assert(proc < covered && covered < root);
+      const covered = place(plan, new RegExp(`^mount\\("/t/\\w+", "/t/self/${what}"`));
+      assert(proc < covered && covered < moved);
     }
   });
 });
@@ -71,10 +74,37 @@ Deno.test("parts of /proc are covered after it is mounted, and before the root i
 Deno.test("the root is moved over the old one before it is entered, and binds come after", () => {
   each((plan) => {
     const moved = place(plan, /^mount\("\.", "\/", NULL, MS_MOVE/);
-    const root = place(plan, /^chroot\("\."\)/);
+    const [root, last] = places(plan, /^chroot\("\."\)/) as [number, number];
     assertEquals([root, place(plan, /^chdir\("\/"\)/)], [moved + 1, moved + 2]);
-    for (const bind of places(plan, /^move_mount\(.*<bind-/)) assert(bind > root);
+    for (const bind of places(plan, /^move_mount\(.*<bind-/)) assert(bind > root && bind < last);
   });
+});
+
+Deno.test("init is left with an empty root, and knows no path to what its sandbox is made of", () => {
+  each((plan) => {
+    const reached = place(
+      plan,
+      /^openat\(AT_FDCWD, "\/t\/empty", O_CLOEXEC\|O_PATH, 0\)/,
+    );
+    const left = place(plan, /^fchdir\(<empty>\)/);
+    assert(reached < left && places(plan, /^chroot\("\."\)/).at(-1) === left + 1);
+    assert(left < place(plan, /^prctl\(PR_SET_SECCOMP/));
+  });
+});
+
+Deno.test("a hull and its furnishing make what the plan of a sandbox makes in one go", () => {
+  for (const kind of KINDS) {
+    for (const network of ["none", "blackhole", "host"] as const) {
+      const facts = planFacts(hostOf(kind), null);
+      const layout: Layout = { ...LAYOUT, network };
+      const changes = (plan: Plan) =>
+        calls(plan, /^(mount|move_mount|mount_setattr|openat2|mknodat|mkdirat|sethostname|dup3)\(/);
+      const hull = changes(planHull({ ...layout, user: { uid: 0, gid: 0 } }, facts));
+      const furnishing = changes(planFurnishing(layout, facts));
+      const whole = changes(planSandbox(layout, facts));
+      assertEquals([...hull, ...furnishing].toSorted(), whole.toSorted());
+    }
+  }
 });
 
 Deno.test("trees of the host are opened before the template is entered, where they still are", () => {

@@ -94,10 +94,7 @@ type Begin = () => Promise<Begun>;
 
 /** Its namespaces are made before, as by an engine that was idle. */
 async function measureOne(node: Node, begin: Begin): Promise<Batch> {
-  const [refill] = await timed(async () => {
-    await node.engine.fill(1);
-    await node.uppers.fill(1);
-  });
+  const [refill] = await timed(() => node.places.fill(1));
   const [beginMs, { times, end }] = await timed(begin);
   const [close] = await timed(end);
   return { samples: [{ refill, ...times, close }], totalMs: beginMs + close };
@@ -124,11 +121,9 @@ async function measureTogether(size: number, begin: Begin): Promise<Batch> {
 async function beginSandbox(node: Node, prepared: Prepared, wish: StartWish): Promise<Begun> {
   await using opened = new AsyncDisposableStack();
   const phases = new Phases();
-  await node.engine.fill(1);
-  phases.end("namespaces");
   const place = opened.use(await openPlace(node, wish.spec, prepared));
   phases.end("upper");
-  const sandbox = await node.engine.create(place.layout, prepared.user, place.lockFd);
+  const sandbox = await node.engine.create(place.layout, prepared.user, place);
   opened.defer(() => sandbox.close());
   phases.end("create");
   const { ours, theirs } = connect(sandbox, { hasStdin: false, terminal: null });

@@ -49,8 +49,7 @@ export class Refill implements AsyncDisposable {
 
   /** For how many all is ready. */
   get ready(): number {
-    const { engine, uppers } = this.#node;
-    return Math.min(engine.readyPairs, uppers.ready ?? Infinity);
+    return this.#node.places.ready ?? 0;
   }
 
   /** For how many it is to be. */
@@ -68,17 +67,14 @@ export class Refill implements AsyncDisposable {
   }
 
   async #fill(): Promise<void> {
-    const { engine, uppers } = this.#node;
+    const { places } = this.#node;
     try {
-      while (this.ready < this.wanted) {
+      while (places.ready !== null && places.ready < this.wanted) {
         if (this.#isOver || !this.#isIdle()) return;
-        const next = this.ready + 1;
-        await engine.fill(next);
-        await uppers.fill(next);
+        await places.fill(this.ready + 1);
         await delay(0);
       }
-      engine.keep(this.wanted);
-      await uppers.keep(this.wanted);
+      await places.keep(this.wanted);
     } catch { /* whoever asks for the next sandbox hears why */ }
     this.#isFull = true;
     this.#onFull.resolve();

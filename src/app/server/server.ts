@@ -197,7 +197,7 @@ export class Server implements AsyncDisposable {
           const shared = hold(prepared.share());
           phases.end("prepare");
           const { layout } = place;
-          const made = await openForkPlace(this.node, { layout, spec }, all);
+          const made = await openForkPlace(this.node, { layout, spec, user: prepared.user }, all);
           return { prepared: shared, place: made, frozen: all };
         }),
     );
@@ -292,7 +292,7 @@ export class Server implements AsyncDisposable {
     await this.#refill[Symbol.asyncDispose]();
     await Promise.allSettled([...this.#births]);
     await Promise.all(this.list().map((sandbox) => sandbox.close("shutdown")));
-    await this.node.uppers.empty();
+    await this.node.places.empty();
     await this.#copier[Symbol.asyncDispose]();
     this.#shared[Symbol.dispose]();
     this.node.engine.crew.pause = () => Promise.resolve();
@@ -335,7 +335,7 @@ export class Server implements AsyncDisposable {
     signal.throwIfAborted();
     phases.end("upper");
     if (this.#isDraining) throw ending();
-    const made = this.node.engine.create(place.layout, prepared.user, place.lockFd);
+    const made = this.node.engine.create(place.layout, prepared.user, place);
     const born = made.then((sandbox) => {
       phases.end("create");
       held.move();

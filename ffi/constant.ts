@@ -224,6 +224,9 @@ export const W = { WNOHANG: 1 } as const;
 /** Memory protection and mapping, for `mmap(2)`. */
 export const PROT = { PROT_READ: 1, PROT_WRITE: 2, PROT_EXEC: 4 } as const;
 
+/** Operations of `futex(2)`. */
+export const FUTEX = { FUTEX_WAIT: 0, FUTEX_PRIVATE_FLAG: 128 } as const;
+
 /** Kinds of mapping, for `mmap(2)`. */
 export const MAP = { MAP_SHARED: 1, MAP_PRIVATE: 2, MAP_ANONYMOUS: 0x20 } as const;
 

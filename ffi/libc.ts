@@ -139,6 +139,8 @@ const rows = {
     parameters: ["i64", "i64", "buffer", "i64", "u64", "buffer"],
     result: "i64",
   },
+  // long syscall(SYS_futex, uint32_t *uaddr, int op, uint32_t val, const struct timespec *timeout);
+  futex: { name: "syscall", parameters: ["i64", "u64", "i64", "u64", "u64"], result: "i64" },
   // long syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, const char *name);
   keyctl_join: { name: "syscall", parameters: ["i64", "i64", "buffer"], result: "i64" },
   // long syscall(SYS_pidfd_open, pid_t pid, unsigned int flags);

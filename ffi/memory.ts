@@ -9,6 +9,7 @@ export class Memory implements Disposable {
   readonly #base: number;
   readonly #bytes: Uint8Array<ArrayBuffer>;
   readonly #view: DataView<ArrayBuffer>;
+  readonly #ints: Int32Array<ArrayBuffer>;
   #used = 0;
   /** Up to here the bytes may have been written; what lies beyond is fresh from the kernel, and zero. */
   #written = 0;
@@ -26,6 +27,7 @@ export class Memory implements Disposable {
     );
     this.#bytes = new Uint8Array(buffer);
     this.#view = new DataView(buffer);
+    this.#ints = new Int32Array(buffer, 0, buffer.byteLength >> 2);
   }
 
   /** Gives the memory back; nothing placed in it may be used any more. */
@@ -59,6 +61,11 @@ export class Memory implements Disposable {
     const address = this.reserve(bytes.length, align);
     this.#bytes.set(bytes, address - this.#base);
     return address;
+  }
+
+  /** Writes bytes to where they were reserved. */
+  fill(address: number, bytes: Uint8Array): void {
+    this.#bytes.set(bytes, address - this.#base);
   }
 
   /** Places a C string and gives its address; null is 0. */
@@ -104,6 +111,11 @@ export class Memory implements Disposable {
   /** Reads a signed 64-bit number that a double can hold. */
   getInt64(address: number): number {
     return Number(this.#view.getBigInt64(address - this.#base, true));
+  }
+
+  /** Reads a signed 32-bit number that another thread writes. */
+  loadInt32(address: number): number {
+    return Atomics.load(this.#ints, (address - this.#base) >> 2);
   }
 
   /** Reads a signed 32-bit number. */

@@ -1,5 +1,6 @@
 /** The one door to the kernel. */
 export * from "./attribute.ts";
+export { Batch } from "./batch.ts";
 export * from "./constant.ts";
 export { readDirectory, readLinkAt } from "./directory.ts";
 export * from "./errno.ts";

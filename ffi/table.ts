@@ -2,7 +2,7 @@
 import type { Memory } from "./memory.ts";
 
 /** Offsets of one entry. */
-const ENTRY = { size: 64, number: 0, flags: 4, args: 8, result: 56 } as const;
+export const ENTRY = { size: 64, number: 0, flags: 4, args: 8, result: 56 } as const;
 
 /** One system call of a table, in numbers; addresses point into the same memory. */
 export interface TableEntry {

@@ -12,6 +12,7 @@ import {
 import { toCString } from "./byte_text.ts";
 import { countLoss, type Counts } from "./count.ts";
 import type { Entry, Xattr } from "./entry.ts";
+import type { FileEnd } from "./file_queue.ts";
 import { decideOwner, type OwnerPolicy, type Ownership } from "./owner.ts";
 import { type Place, showName } from "./place.ts";
 import { isKept } from "./xattr.ts";
@@ -34,14 +35,18 @@ export class Describer {
     this.#isRoots = isRoots;
   }
 
-  /** Describes an open file or directory: a new owner clears capabilities and special bits. */
+  /** Describes an open file or directory. */
   describeOpen(fd: number, description: Description): void {
+    describeOpen(fd, this.decide(description), (fd) => {
+      for (const xattr of description.xattrs) this.#setXattr(fd, xattr);
+    });
+  }
+
+  /** Decides what a file gets, and counts what it loses. */
+  decide(description: Description): FileEnd {
     const { uid, gid, mode } = this.#decide(description);
-    if (this.#mustGive(description, uid, gid)) fchown(fd, uid, gid);
-    // Before the mode, which may forbid them to one who is not root.
-    for (const xattr of description.xattrs) this.#setXattr(fd, xattr);
-    fchmod(fd, mode);
-    setTime(fd, description.mtime.seconds, description.mtime.nanoseconds);
+    const owner = this.#mustGive(description, uid, gid) ? { uid, gid } : null;
+    return { owner, mode, mtime: description.mtime };
   }
 
   /** Describes what cannot be opened; it was made just now, by us. */
@@ -89,4 +94,20 @@ export class Describer {
   #name(): string {
     return showName(this.#place.entry ?? new Uint8Array(0));
   }
+}
+
+/**
+ * Describes an open file or directory: a new owner clears capabilities and special bits.
+ *
+ * @param giveMore What comes before the mode, which may forbid it to one who is not root.
+ */
+export function describeOpen(
+  fd: number,
+  { owner, mode, mtime }: FileEnd,
+  giveMore: (fd: number) => void = () => {},
+): void {
+  if (owner !== null) fchown(fd, owner.uid, owner.gid);
+  giveMore(fd);
+  fchmod(fd, mode);
+  setTime(fd, mtime.seconds, mtime.nanoseconds);
 }

@@ -1,5 +1,5 @@
 /** Directories beneath a root, opened one part at a time and never through a link. */
-import { close, fchmod, isErrno, mkdirAt, O, openAt } from "../../ffi/mod.ts";
+import { fchmod, isErrno, mkdirAt, O, openAt } from "../../ffi/mod.ts";
 import { toCString } from "./byte_text.ts";
 import { splitPath } from "./path.ts";
 import type { Place } from "./place.ts";
@@ -12,20 +12,30 @@ const KEPT = 64;
 /** The mode of a directory that no entry speaks of, and of each until the end. */
 export const IMPLIED_MODE = 0o755;
 
+/** What else is done with them. */
+export interface DirectoryUse {
+  /** Called before one is opened, or made, that was not known. */
+  readonly meet: (path: string) => void;
+  /** Closes one. */
+  readonly close: (fd: number) => void;
+}
+
 /** Opens directories beneath a root and keeps the latest descriptors. */
 export class Directories implements Disposable {
   readonly #root: number;
   readonly #place: Place;
+  readonly #use: DirectoryUse;
   /** By path, the least recently used first. */
   readonly #open = new Map<string, number>();
   #lastPath = "";
   #last: number;
 
   /** The root's descriptor stays the caller's. */
-  constructor(root: number, place: Place) {
+  constructor(root: number, place: Place, use: DirectoryUse) {
     this.#root = root;
     this.#last = root;
     this.#place = place;
+    this.#use = use;
   }
 
   /**
@@ -39,7 +49,7 @@ export class Directories implements Disposable {
     if (path === this.#lastPath) return this.#last;
     for (const oldest of this.#open.keys()) {
       if (this.#open.size <= KEPT) break;
-      close(this.#open.get(oldest)!);
+      this.#use.close(this.#open.get(oldest)!);
       this.#open.delete(oldest);
     }
     const fd = this.#find(path);
@@ -49,7 +59,7 @@ export class Directories implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    for (const fd of this.#open.values()) close(fd);
+    for (const fd of this.#open.values()) this.#use.close(fd);
     this.#open.clear();
     this.#lastPath = "";
     this.#last = this.#root;
@@ -63,6 +73,7 @@ export class Directories implements Disposable {
       this.#open.set(path, known);
       return known;
     }
+    this.#use.meet(path);
     const { directory, leaf } = splitPath(path);
     const fd = this.#openIn(this.#find(directory), leaf);
     this.#open.set(path, fd);

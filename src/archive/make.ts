@@ -5,19 +5,17 @@ import {
   lstatAt,
   mkdirAt,
   mknodAt,
-  O,
   openAt,
   S,
   symlinkAt,
   unlinkAt,
 } from "../../ffi/mod.ts";
 import { toCString } from "./byte_text.ts";
-import { Directories, IMPLIED_MODE } from "./directory.ts";
+import { Directories, type DirectoryUse, IMPLIED_MODE } from "./directory.ts";
+import { NEW_FILE, NEW_MODE } from "./file_queue.ts";
 import { splitPath } from "./path.ts";
 import { type Place, showName } from "./place.ts";
 import { isWhiteout } from "./whiteout.ts";
-
-const NEW_FILE = O.O_WRONLY | O.O_CREAT | O.O_EXCL | O.O_NOFOLLOW | O.O_CLOEXEC;
 
 /** What can have a name. */
 type Kind = "file" | "directory" | "symbolic link" | "fifo" | "whiteout" | "device";
@@ -38,9 +36,9 @@ export class Maker implements Disposable {
   readonly #directories: Directories;
 
   /** The root's descriptor stays the caller's. */
-  constructor(root: number, place: Place) {
+  constructor(root: number, place: Place, use: DirectoryUse) {
     this.#place = place;
-    this.#directories = new Directories(root, place);
+    this.#directories = new Directories(root, place, use);
   }
 
   [Symbol.dispose](): void {
@@ -54,7 +52,7 @@ export class Maker implements Disposable {
 
   /** Makes an empty file and gives a descriptor to write it. */
   file(path: string): number {
-    return this.#create(path, "file", (parent, leaf) => openAt(parent, leaf, NEW_FILE, 0o600));
+    return this.#create(path, "file", (parent, leaf) => openAt(parent, leaf, NEW_FILE, NEW_MODE));
   }
 
   symlink(path: string, target: Uint8Array): void {

@@ -1,9 +1,10 @@
 /** Entries in, files beneath a root out: every call relative to a descriptor, none through a link. */
 import { close, closeQuietly, ftruncate, S, SEEK, seek, statFd, write } from "../../ffi/mod.ts";
-import { fromByteText } from "./byte_text.ts";
+import { fromByteText, toCString } from "./byte_text.ts";
 import { countLoss, type Counts, noCounts } from "./count.ts";
-import { Describer } from "./describe.ts";
+import { describeOpen, Describer } from "./describe.ts";
 import type { Entry, EntrySink } from "./entry.ts";
+import { FileQueue, type LateFile } from "./file_queue.ts";
 import type { UnpackLimits } from "./limit.ts";
 import { Maker } from "./make.ts";
 import type { OwnerPolicy } from "./owner.ts";
@@ -25,6 +26,7 @@ export class TreeWriter implements EntrySink, Disposable {
   readonly #limits: UnpackLimits;
   readonly #policy: WritePolicy;
   readonly #maker: Maker;
+  readonly #queue: FileQueue;
   readonly #describer: Describer;
   readonly #waiting = new WaitingDirectories();
   #file = -1;
@@ -44,7 +46,11 @@ export class TreeWriter implements EntrySink, Disposable {
     this.#place = place;
     this.#limits = limits;
     this.#policy = policy;
-    this.#maker = new Maker(root, place);
+    this.#queue = new FileQueue(place, (file) => this.#makeAgain(file));
+    this.#maker = new Maker(root, place, {
+      meet: (path) => this.#meet(path),
+      close: (fd) => this.#queue.close(fd),
+    });
     this.#describer = new Describer(place, policy, this.counts, isRoots(root));
   }
 
@@ -54,9 +60,11 @@ export class TreeWriter implements EntrySink, Disposable {
     if (++counts.entries > this.#limits.maxEntries) {
       throw this.#place.refuse(`is one more than the ${this.#limits.maxEntries} that are allowed`);
     }
+    this.#queue.relieve();
     const path = this.#parse(entry.name, "name");
     if (path === "" && entry.kind !== "directory") throw this.#place.refuse("replaces the root");
     if (this.#policy.whiteouts === "oci" && this.#takeMark(path, entry)) return;
+    if (entry.kind !== "file") this.#meet(path);
     switch (entry.kind) {
       case "file":
         this.#beginFile(path, entry);
@@ -72,7 +80,7 @@ export class TreeWriter implements EntrySink, Disposable {
         counts.symlinks++;
         break;
       case "link":
-        this.#maker.link(path, this.#parse(entry.target, "link target"), entry.target);
+        this.#link(path, entry.target);
         counts.links++;
         break;
       case "fifo":
@@ -94,12 +102,14 @@ export class TreeWriter implements EntrySink, Disposable {
 
   /** Writes some of the file's bytes. */
   data(bytes: Uint8Array<ArrayBuffer>): void {
+    if (this.#queue.isOpen) {
+      this.counts.bytes += bytes.length;
+      return this.#queue.data(bytes);
+    }
     if (this.#file === -1) return;
     this.counts.bytes += bytes.length;
     this.#endsInHole = false;
-    for (let at = 0; at < bytes.length;) {
-      at += write(this.#file, at === 0 ? bytes : bytes.subarray(at));
-    }
+    writeAll(this.#file, bytes);
   }
 
   /** Leaves a hole, which counts as its bytes would: who reads it reads them all. */
@@ -115,6 +125,10 @@ export class TreeWriter implements EntrySink, Disposable {
   end(): void {
     const entry = this.#entry;
     if (entry === null) return;
+    if (this.#queue.isOpen) {
+      this.#entry = null;
+      return this.#queue.end(this.#describer.decide(entry));
+    }
     if (this.#endsInHole) ftruncate(this.#file, entry.size);
     this.#describer.describeOpen(this.#file, entry);
     this.#entry = null;
@@ -125,6 +139,7 @@ export class TreeWriter implements EntrySink, Disposable {
 
   /** Describes directories, the deepest first: they may forbid what is inside. */
   finish(): void {
+    this.#queue.settle();
     for (const [path, description] of this.#waiting.deepestFirst()) {
       this.#place.entry = fromByteText(path === "" ? "." : path);
       this.#describer.describeOpen(this.#maker.open(path), description);
@@ -134,6 +149,7 @@ export class TreeWriter implements EntrySink, Disposable {
   [Symbol.dispose](): void {
     if (this.#file !== -1) closeQuietly(this.#file);
     this.#maker[Symbol.dispose]();
+    this.#queue[Symbol.dispose]();
   }
 
   #parse(name: Uint8Array, what: string): string {
@@ -142,10 +158,44 @@ export class TreeWriter implements EntrySink, Disposable {
 
   #beginFile(path: string, entry: Entry): void {
     if (entry.size > this.#limits.maxBytes) throw this.#tooLarge();
-    this.#file = this.#maker.file(path);
+    const { directory, leaf } = splitPath(path);
+    const name = toCString(leaf);
+    if (this.#queue.takes(entry, name)) {
+      this.#queue.begin(entry, path, this.#maker.open(directory), name);
+    } else {
+      this.#meet(path);
+      this.#file = this.#maker.file(path);
+    }
     this.#entry = entry;
     this.#endsInHole = false;
     this.counts.files++;
+  }
+
+  /** Another thing of the name of a file that is on its way waits for it. */
+  #meet(path: string): void {
+    if (this.#queue.has(path)) this.#queue.settle();
+  }
+
+  #link(path: string, shown: Uint8Array): void {
+    const target = this.#parse(shown, "link target");
+    this.#meet(target);
+    this.#maker.link(path, target, shown);
+  }
+
+  /** Makes a file that was refused in passing: something has its name, or it is refused once more. */
+  #makeAgain({ path, bytes, name, offset, ...end }: LateFile): void {
+    const { entry, offset: at } = this.#place;
+    this.#place.entry = name;
+    this.#place.offset = offset;
+    const fd = this.#maker.file(path);
+    try {
+      writeAll(fd, bytes);
+      describeOpen(fd, end);
+    } finally {
+      close(fd);
+    }
+    this.#place.entry = entry;
+    this.#place.offset = at;
   }
 
   #makeDirectory(path: string, entry: Entry): void {
@@ -164,6 +214,7 @@ export class TreeWriter implements EntrySink, Disposable {
       setOpaque(this.#maker.open(mark.path));
       return true;
     }
+    this.#meet(mark.path);
     // What a layer has itself is not hidden by it, only what lies below.
     const found = this.#maker.find(mark.path);
     if (found === null) this.#maker.whiteout(mark.path);
@@ -185,6 +236,10 @@ export class TreeWriter implements EntrySink, Disposable {
   #tooLarge(): Error {
     return this.#place.refuse(`goes past the ${this.#limits.maxBytes} bytes that are allowed`);
   }
+}
+
+function writeAll(fd: number, bytes: Uint8Array<ArrayBuffer>): void {
+  for (let at = 0; at < bytes.length;) at += write(fd, at === 0 ? bytes : bytes.subarray(at));
 }
 
 /** Says whether all that root makes beneath its own directory belongs to it, by any mount option. */

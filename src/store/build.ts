@@ -7,6 +7,9 @@ import type { Manifest } from "./layer.ts";
 import { type RemoveTree, removeTree } from "./remove.ts";
 import { makeWorkDir } from "./work.ts";
 
+/** So often what is being unpacked is written out. */
+const WRITE_OUT_MS = 1000;
+
 /** The name of the list of entries beside a layer's tree. */
 export const LIST = "entries.gz";
 
@@ -62,7 +65,7 @@ export async function buildLayer(
     Deno.writeTextFileSync(list, "");
     const { onProgress } = request;
     const job = { archive: archive.path, tree, at, list, setuid, onProgress, signal };
-    const built = await build(job);
+    const built = await writingOut(work.dir, () => build(job));
     signal?.throwIfAborted();
     checkUnchanged(archive);
     const manifest: Manifest = {
@@ -99,6 +102,24 @@ function makeParents(tree: string, path: string): string {
     Deno.chmodSync(dir, 0o755); // whatever the umask
   }
   return dir;
+}
+
+/** Has the disk take what is being built every now and then, so that little is left at the end. */
+async function writingOut<T>(dir: string, work: () => Promise<T>): Promise<T> {
+  let running = Promise.resolve();
+  let isRunning = false;
+  const timer = setInterval(() => {
+    if (isRunning) return;
+    isRunning = true;
+    // What fails here fails at the end, too, where it is told.
+    running = syncDisk(dir).catch(() => {}).finally(() => isRunning = false);
+  }, WRITE_OUT_MS);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+    await running;
+  }
 }
 
 async function syncDisk(dir: string): Promise<void> {

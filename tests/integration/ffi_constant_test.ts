@@ -39,6 +39,7 @@ const GROUPS: readonly (readonly [group: string, values: Values, ...includes: st
   ["W", constant.W, "sys/wait.h"],
   ["PROT", constant.PROT, "sys/mman.h"],
   ["MAP", constant.MAP, "sys/mman.h"],
+  ["FUTEX", constant.FUTEX, "linux/futex.h"],
   ["IOCTL", constant.IOCTL, "sys/ioctl.h", "linux/fs.h"],
   ["FS_FLAG", constant.FS_FLAG, "linux/fs.h"],
   ["TERMIOS", constant.TERMIOS, "asm/termbits.h"],

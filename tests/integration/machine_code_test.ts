@@ -9,7 +9,7 @@ import { requires } from "../support/requirement.ts";
 import { tempDir } from "../support/temp_dir.ts";
 
 for (const machine of MACHINES) {
-  for (const name of ["vclone", "init", "exec"] as const) {
+  for (const name of ["batch", "vclone", "init", "exec"] as const) {
     Deno.test({
       name: `the code of ${name} for ${machine} is what the assembler makes of its source`,
       ...requires(machine === ownMachine ? "as" : "aarch64-as"),

@@ -60,20 +60,25 @@ Deno.test({
   ...requires("userns", "unshare"),
   fn: async () => {
     using temp = tempDir();
-    const body = "x".repeat(3 << 20);
     const archive = `${temp.path}/x.tar`;
-    Deno.writeFileSync(archive, tar({ name: "a", body }));
     const script = `mount -t tmpfs -o size=2m,mode=755 tmpfs "$STORE" && "$0" "$@"
       code=$?; ls -A $STORE/tmp $STORE/runs; exit $code`;
     Deno.mkdirSync(`${temp.path}/store`);
+    const small = Array.from(
+      { length: 400 },
+      (_, i) => ({ name: `f${i}`, body: "x".repeat(9000) }),
+    );
     const under = ["unshare", "--user", "--map-root-user", "--mount", "bash", "-c", script];
     const args = ["run", "--quiet", "-l", `${archive}:/opt/x`, "--", "true"];
     const env = { STORE: `${temp.path}/store`, MINISANDBOX_STORE: `${temp.path}/store` };
-    const { code, stdout, stderr } = await minisandbox(args, { under, env });
-    assertEquals([code, stderr.trimEnd().split("\n").length], [125, 1], stderr);
-    assertMatch(stderr, /No space left on device|no space/i);
-    assertMatch(stderr, /--store/);
-    assertEquals(stdout.replace(/\S+\/(tmp|runs):\n?/g, "").trim(), "");
+    for (const members of [[{ name: "a", body: "x".repeat(3 << 20) }], small]) {
+      Deno.writeFileSync(archive, tar(...members));
+      const { code, stdout, stderr } = await minisandbox(args, { under, env });
+      assertEquals([code, stderr.trimEnd().split("\n").length], [125, 1], stderr);
+      assertMatch(stderr, /at entry "(a|f\d+)": .*No space left on device/);
+      assertMatch(stderr, /--store/);
+      assertEquals(stdout.replace(/\S+\/(tmp|runs):\n?/g, "").trim(), "");
+    }
   },
 });
 

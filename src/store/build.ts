@@ -8,7 +8,7 @@ import { type RemoveTree, removeTree } from "./remove.ts";
 import { makeWorkDir } from "./work.ts";
 
 /** So often what is being unpacked is written out. */
-const WRITE_OUT_MS = 1000;
+const WRITE_OUT_MS = 500;
 
 /** The name of the list of entries beside a layer's tree. */
 export const LIST = "entries.gz";

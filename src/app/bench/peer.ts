@@ -43,7 +43,7 @@ export interface Ground extends AsyncDisposable {
 /** A sandbox, and copies of it that begin with what it has written. */
 export interface Original extends AsyncDisposable {
   readonly shell: Shell;
-  readonly fork: () => Promise<Shell>;
+  readonly fork: (phases: Phases) => Promise<Shell>;
 }
 
 /** A peer that can be used here. */

@@ -53,8 +53,8 @@ async function copyRow({ ground }: Ready, bytes: number): Promise<Times[]> {
     await ask(shell, `echo before ${i} >"$TESTBED/mark"`, "");
     const begin = performance.now();
     const phases = new Phases();
-    await using copy = await original.fork();
-    phases.end("fork");
+    await using copy = await original.fork(phases);
+    phases.end("shell");
     const seen = `before ${i}\n${bytes}\n`;
     await ask(copy, 'cat "$TESTBED/mark" && wc -c <"$TESTBED/written"', seen);
     phases.end("answer");

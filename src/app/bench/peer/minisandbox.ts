@@ -100,9 +100,10 @@ class Ours implements AsyncDisposable {
     const shell = await this.#startBash(live);
     return {
       shell,
-      fork: async () => {
+      fork: async (phases) => {
         const wish = { ...OPTIONS, count: 1, stops: true };
         const [copy] = await this.#server.fork(live, wish, this.#call);
+        phases.end("fork");
         return await this.#startBash(copy!);
       },
       [Symbol.asyncDispose]: () => shell[Symbol.asyncDispose](),

@@ -6,8 +6,14 @@ import { libc } from "./libc.ts";
 
 /** Blocks this thread until a descriptor can be read; false once `timeoutMs` have passed. */
 export function awaitReadable(fd: number, timeoutMs: number): boolean {
-  const struct = pollfd(fd, POLL.POLLIN);
-  return retry(() => libc.poll(struct, 1n, timeoutMs), () => `poll(${fd})`) > 0;
+  return awaitAny([fd], timeoutMs);
+}
+
+/** Does the same until one of several can. */
+export function awaitAny(fds: readonly number[], timeoutMs: number): boolean {
+  const structs = pollfds(fds, POLL.POLLIN);
+  const wait = () => libc.poll(structs, BigInt(fds.length), timeoutMs);
+  return retry(wait, () => `poll(${fds.join(", ")})`) > 0;
 }
 
 /** Waits until the file system that a descriptor lies on is written out. @throws {SyscallError} */
@@ -19,10 +25,12 @@ export async function syncfsWait(fd: number): Promise<void> {
 }
 
 /** Past 64 bytes, so that it lies outside of the heap that moves. */
-function pollfd(fd: number, events: number): Uint8Array<ArrayBuffer> {
-  const struct = new Uint8Array(POLLFD.size + 64);
-  const view = new DataView(struct.buffer);
-  view.setInt32(POLLFD.fd, fd, true);
-  view.setInt16(POLLFD.events, events, true);
-  return struct;
+function pollfds(fds: readonly number[], events: number): Uint8Array<ArrayBuffer> {
+  const structs = new Uint8Array(POLLFD.size * fds.length + 64);
+  const view = new DataView(structs.buffer);
+  fds.forEach((fd, i) => {
+    view.setInt32(POLLFD.size * i + POLLFD.fd, fd, true);
+    view.setInt16(POLLFD.size * i + POLLFD.events, events, true);
+  });
+  return structs;
 }

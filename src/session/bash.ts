@@ -1,6 +1,6 @@
 /** One bash that reads its commands from a channel: what is sent, reported and printed. */
 import { delay } from "@std/async/delay";
-import { closeQuietly, readable, writable, write } from "../../ffi/mod.ts";
+import { awaitAny, closeQuietly, readable, writable, write } from "../../ffi/mod.ts";
 import { SetupError } from "../errors.ts";
 import { ChannelEnd, CHUNK_BYTES, closeChannel, LAST_READS } from "./channel_end.ts";
 import { DRIVER, DRIVER_VARIABLES, REPORT_FLAG } from "./driver.ts";
@@ -44,6 +44,15 @@ export interface BashOptions {
 
 /** So many reads, and the others have their turn. */
 const TURN_READS = 64;
+
+/**
+ * So long this thread stands still for the only command: most small ones end meanwhile, and much output
+ * comes in small pieces. To be told of each costs more, and whoever else wants something waits no longer.
+ */
+const PATIENCE_MS = 2;
+
+/** Commands under way, in all shells. */
+const underWay = new Set<Current>();
 
 /** What a shell prints before it is ready shows only in errors. */
 const SHOWN_BYTES = 200;
@@ -183,9 +192,22 @@ export class Bash {
     this.#end.writeText(text);
     this.#current = current;
     this.#onOutput = onOutput;
+    underWay.add(current);
     this.#kick(current);
     this.#listen();
     return current;
+  }
+
+  /** Takes what the command that was sent prints, and its end, if they come at once and nobody else waits. */
+  lookOn(): void {
+    const until = performance.now() + PATIENCE_MS;
+    while (this.#current !== null && this.#end.isOpen && underWay.size === 1) {
+      const left = Math.ceil(until - performance.now());
+      const { master, report } = this.#channel;
+      if (left <= 0 || !awaitAny(this.#isListening ? [master, report] : [report], left)) return;
+      if (this.#isListening) this.#drain(TURN_READS);
+      if (this.#current !== null && !this.#readReport()) return;
+    }
   }
 
   /** Resolves once the shell has begun the command that was sent last; false if not in time. */
@@ -288,6 +310,7 @@ export class Bash {
       this.#drain(TURN_READS);
       // The end of a short command is there by now: to be woken up for it takes longer than to look.
       if (this.#current !== null) this.#readReport();
+      this.lookOn();
     }
   }
 
@@ -343,6 +366,7 @@ export class Bash {
     if (current.isLong) this.#end.shrinkText();
     this.#current = null;
     this.#onOutput = null;
+    underWay.delete(current);
     current.end(ending);
   }
 

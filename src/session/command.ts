@@ -78,6 +78,7 @@ export class Command {
 
   /** Resolves once it has ended and nothing of it is left. @throws {GoneError} With the sandbox. */
   async end(): Promise<CommandEnd> {
+    if (!this.#isInteractive) this.#place.bash.lookOn();
     const ending = await this.sent.ended;
     for (const timer of this.#timers) clearTimeout(timer);
     await this.#stopping;

@@ -4,7 +4,7 @@
  */
 import { resolve } from "@std/path/resolve";
 import type { UnpackLimits, UnpackSummary } from "../archive/mod.ts";
-import { SetupError } from "../errors.ts";
+import { HostError, SetupError } from "../errors.ts";
 import {
   type Bind,
   type Engine,
@@ -229,13 +229,23 @@ export class Worker {
     const layout = {
       parts: [{ target: "/", lowers: [...more, ...base.root] }, ...parts?.parts ?? []],
       upper: { kind: "tmpfs" as const, sizeBytes: 1 << 20, inodes: null },
-      binds: [...base.binds, bind(Deno.execPath(), PROGRAM, { isDirectory: false }), ...binds],
+      binds: [...base.binds, bind(ownProgram(), PROGRAM, { isDirectory: false }), ...binds],
       network: "none" as const,
       hostname: "worker",
       limits: NO_LIMITS,
     };
     return await this.#engine().create(layout, { uid: 0, gid: 0 }, { lockFd: null, hull: null });
   }
+}
+
+/** @throws {HostError} If it has been replaced: another version may not be what we are. */
+function ownProgram(): string {
+  const path = Deno.execPath();
+  if (!path.endsWith(" (deleted)")) return path;
+  const [program] = path.split(" (deleted)");
+  throw new HostError(`Cannot start a worker: "${program}" has been replaced or removed`, {
+    remedy: "Start the server anew.",
+  });
 }
 
 function limitOptions({ maxBytes, maxEntries, maxDepth }: Partial<UnpackLimits>): string[] {

@@ -9,7 +9,7 @@ import {
   type ShownUser,
 } from "../sandbox/mod.ts";
 import type { Copier } from "./copier.ts";
-import { copyTop } from "./layout.ts";
+import { copyTop, isPlainTop, onDisk } from "./layout.ts";
 import type { Node } from "./node.ts";
 import type { Place } from "./prepare.ts";
 import type { SandboxSpec } from "./spec.ts";
@@ -128,15 +128,17 @@ export async function openForkPlace(
     });
   }
   const parent = spec.upper.kind === "disk" ? spec.upper.dir : null;
-  const { network, limits } = layout;
-  const wish = { parts: parts.length, dir: parent, network, limits, user };
+  const { identity } = node.host;
+  const below = parts.slice(1);
+  const isPlain = (i: number) => !top.isWritten[i] && isPlainTop(`${top.dir}/${i}`, identity);
+  const isUsual = below.every((_, i) => isPlain(i + 1));
+  const wish = { ...onDisk(layout, ""), below, user, dir: parent, isUsual };
   const berth = opened.use(await node.places.take(wish));
   const { dir, lockFd } = berth.work!;
-  const { identity } = node.host;
   for (const i of parts.keys()) copyTop(`${top.dir}/${i}`, `${dir}/upper/${i}`, identity);
   const kept = opened.move();
   return {
-    layout: { ...layout, parts, upper: { kind: "disk", dir } },
+    layout: onDisk({ ...layout, parts }, dir),
     lockFd,
     hull: berth.hull,
     frozen,

@@ -65,6 +65,11 @@ export function joinLayout(
   };
 }
 
+/** The same layout with what it writes in a directory. */
+export function onDisk(layout: Layout, dir: string): Layout {
+  return { ...layout, upper: { kind: "disk", dir } };
+}
+
 /**
  * Makes the directories that overlays write to, owned by root inside.
  *
@@ -102,6 +107,13 @@ export function makeUpper(dir: string, parts: number, identity: Identity): void 
   } finally {
     Deno.umask(umask);
   }
+}
+
+/** Says whether the top of an upper has the mode and the owner that `makeUpper` gives. */
+export function isPlainTop(path: string, { kind, uids, gids }: Identity): boolean {
+  const { mode, uid, gid } = Deno.lstatSync(path);
+  const owner = kind === "root" ? [uids[0]!.outside, gids[0]!.outside] : [Deno.uid(), Deno.gid()];
+  return (mode! & 0o7777) === 0o755 && uid === owner[0] && gid === owner[1];
 }
 
 /** Gives the top of an upper the mode, and for root the owner, of another's. */

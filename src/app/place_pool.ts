@@ -4,12 +4,12 @@ import type { Scratch, Store } from "../store/mod.ts";
 import { makeUpper } from "./layout.ts";
 import type { Node } from "./node.ts";
 
-/** What it is made for. */
+/** What it is made for; an upper on disk is a directory of its own, whatever the wish says. */
 export interface BerthWish extends HullWish {
-  /** How many parts the sandbox writes to on disk; null if it writes to memory. */
-  readonly parts: number | null;
-  /** Where, if not in the store: nothing is ready there. */
+  /** Where that directory is made, if not in the store. */
   readonly dir: string | null;
+  /** Whether more like it will be asked for: nothing is ready for one of a kind. */
+  readonly isUsual: boolean;
 }
 
 /** A directory for what a sandbox writes, and its hull; either may be missing. */
@@ -39,7 +39,7 @@ export class PlacePool {
 
   /** Gives one that is ready, or a new one without a hull. @throws {HostError} If it cannot be made. */
   async take(wish: BerthWish): Promise<Berth> {
-    if (wish.dir !== null) return await this.#open(wish, false);
+    if (!wish.isUsual || wish.dir !== null) return await this.#open(wish, false);
     this.#last = wish;
     const key = toKey(wish);
     for (;;) {
@@ -72,20 +72,23 @@ export class PlacePool {
 
   async #open(wish: BerthWish, hasHull: boolean): Promise<Berth> {
     const { store, host: { identity }, engine } = this.#node;
-    const { parts, dir } = wish;
+    const { below, upper, dir } = wish;
+    const parts = 1 + below.length;
     await using opened = new AsyncDisposableStack();
-    const work = parts === null
-      ? null
-      : opened.use(await openUpper(store, dir, { parts, identity }));
-    const hull = hasHull ? await engine.openHull(wish, work?.lockFd ?? null) : null;
+    const work = upper.kind === "disk"
+      ? opened.use(await openUpper(store, dir, { parts, identity }))
+      : null;
+    const own = work === null ? wish : { ...wish, upper: { kind: "disk", dir: work.dir } as const };
+    const hull = hasHull ? await engine.openHull(own, work?.lockFd ?? null) : null;
     opened.defer(() => hull?.close());
     const kept = opened.move();
     return { work, hull, [Symbol.asyncDispose]: () => kept.disposeAsync() };
   }
 }
 
-function toKey({ parts, network, limits, user }: BerthWish): string {
-  return JSON.stringify([parts, network, limits, user.uid, user.gid]);
+function toKey({ below, upper, network, limits, user }: BerthWish): string {
+  const kind = upper.kind === "disk" ? null : upper;
+  return JSON.stringify([below, kind, network, limits, user.uid, user.gid]);
 }
 
 /**

@@ -4,7 +4,7 @@ import { type Hull, type Layout, probeMemoryXattr } from "../sandbox/mod.ts";
 import type { Layer } from "../store/mod.ts";
 import { type HeldBase, openBase } from "./named_base.ts";
 import { ensureLayers, findLayers, type LayerEvent } from "./layer.ts";
-import { joinLayout } from "./layout.ts";
+import { joinLayout, onDisk } from "./layout.ts";
 import type { Node } from "./node.ts";
 import type { Phases } from "./outcome.ts";
 import type { SandboxSpec } from "./spec.ts";
@@ -86,12 +86,12 @@ export async function openPlace(
   { base, layers, user }: Prepared,
 ): Promise<Place> {
   await using opened = new AsyncDisposableStack();
-  const { upper, network, limits } = spec;
-  if (upper.kind === "tmpfs") mustHoldAttributes();
-  const parts = upper.kind === "disk" ? 1 + base.parts.length : null;
-  const dir = upper.kind === "disk" ? upper.dir : null;
-  const { work, hull } = opened.use(await node.places.take({ parts, dir, network, limits, user }));
-  const layout = joinLayout(spec, base, layers, work?.dir ?? "");
+  if (spec.upper.kind === "tmpfs") mustHoldAttributes();
+  const draft = joinLayout(spec, base, layers, "");
+  const dir = spec.upper.kind === "disk" ? spec.upper.dir : null;
+  const wish = { ...draft, below: draft.parts.slice(1), user, dir, isUsual: true };
+  const { work, hull } = opened.use(await node.places.take(wish));
+  const layout = work === null ? draft : onDisk(draft, work.dir);
   const kept = opened.move();
   return {
     layout,

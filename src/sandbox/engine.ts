@@ -56,6 +56,7 @@ import { Sandbox } from "./sandbox.ts";
 import { mountsOf, planFurnishing, planIdMapping, planSandbox } from "./sandbox_plan.ts";
 import { halfOf, shareOf, underHalf } from "./quota.ts";
 import type { Plan } from "./step.ts";
+import { countLowers } from "./tree_plan.ts";
 
 /** A user and a network namespace for one sandbox, by descriptor. */
 export interface Pair extends Disposable {
@@ -211,13 +212,13 @@ export class Engine implements Disposable {
     { lockFd, hull }: { readonly lockFd: number | null; readonly hull: Hull | null },
   ): Promise<Sandbox> {
     return this.crew.with(async () => {
-      const lowers = layout.parts.reduce((sum, part) => sum + part.lowers.length, 0);
+      const lowers = countLowers(layout.parts);
       if (hull !== null && hull.room >= lowers) return await this.#furnish(layout, hull);
       if (lowers > this.#template.lowers) {
         this.#mustBeOpen();
         this.#makeTemplate({ ...this.#template, lowers: MAX_LOWERS });
       }
-      const wish = { ...layout, user };
+      const wish = { ...layout, user, below: layout.parts.slice(1) };
       const made = await this.#openHull(
         wish,
         lockFd,

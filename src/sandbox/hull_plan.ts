@@ -1,6 +1,6 @@
 /**
- * Plans a hull: all of a sandbox that depends on no tree, so that it can be made before one is asked
- * for. Namespaces, /dev, /tmp, /run and /proc, which wait in the template's root, and init.
+ * Plans a hull: all of a sandbox but its root, so that it can be made before one is asked for. Its
+ * namespaces and init; /dev, /tmp, /run, /proc and the parts below the root, which wait for it.
  */
 import { CLONE, MS } from "../../ffi/mod.ts";
 import { confineInit, dropCapabilities } from "./harden.ts";
@@ -11,7 +11,6 @@ import type { Network } from "./network_plan.ts";
 import {
   cleanUp,
   cloneInside,
-  enterHolder,
   executeInit,
   joinCgroups,
   leaveFiles,
@@ -19,18 +18,22 @@ import {
   setStdio,
 } from "./process_step.ts";
 import { fd, flags, type Plan, type Step, step } from "./step.ts";
+import {
+  joinParts,
+  type Material,
+  mountTmpfs,
+  mountUpper,
+  openTrees,
+  sized,
+  type TreeFacts,
+} from "./tree_plan.ts";
 
 /** What a plan depends on beside the layout. */
-export interface PlanFacts {
-  /** Whether trees are opened, and their ids mapped, before the holder's namespaces are entered. */
-  readonly opensOutside: boolean;
-  readonly standing: Standing;
+export interface PlanFacts extends TreeFacts {
   /** The number of the kernel's last capability. */
   readonly lastCapability: number;
   /** Entries of /proc to hide, of those that this kernel has. */
   readonly hidden: readonly HiddenPath[];
-  /** Descriptors from here on are free for the plan's own use. */
-  readonly spareFd: number;
   /** The files of the sandbox's cgroups to which a process writes to join. */
   readonly joinFiles: readonly string[];
 }
@@ -53,18 +56,29 @@ export const SYSTEM_PLACES = {
 export const EMPTY = "/t/empty";
 
 /** Plans the hull; its init is the process `pid`. */
-export function planHull({ network, limits }: HullWish, facts: PlanFacts): Plan {
+export function planHull(wish: HullWish, facts: PlanFacts): Plan {
+  const { opens, mounts } = gatherHull(wish, facts);
   return [
     ...leaveFiles(),
     ...leaveOwner(),
     ...joinCgroups(facts.joinFiles),
-    ...enterHolder(facts.standing),
+    ...openTrees(opens, facts),
     ...makeNamespaces(),
-    ...mountSystem(facts, limits),
+    ...mounts,
     step("leave it all to programs", "chroot", [EMPTY]),
     step("enter an empty root", "chdir", ["/"]),
-    ...becomeInit(network, facts),
+    ...becomeInit(wish.network, facts),
   ];
+}
+
+/** What is mounted in a hull, each where it waits. */
+export function gatherHull({ upper, below, limits }: HullWish, facts: PlanFacts): Material {
+  const own = mountUpper(upper, 1 + below.length);
+  const parts = joinParts(below, { first: 0, number: 1, spareFd: facts.spareFd });
+  return {
+    opens: [...parts.opens, ...own.opens],
+    mounts: [...mountSystem(facts, limits), ...own.mounts, ...parts.mounts],
+  };
 }
 
 /** Goes on as the first process in the namespaces of a sandbox, among the template's mounts. */
@@ -85,8 +99,8 @@ export function makeNamespaces(): Plan {
   ];
 }
 
-/** Mounts what every sandbox has, where it waits. */
-export function mountSystem({ hidden, standing }: PlanFacts, limits: Limits): Step[] {
+/** Mounts what every sandbox has. */
+function mountSystem({ hidden, standing }: PlanFacts, limits: Limits): Step[] {
   const { dev, tmp, run, proc } = SYSTEM_PLACES;
   const quiet = flags(MS, MS.MS_NOSUID, MS.MS_NODEV, MS.MS_NOEXEC);
   return [
@@ -134,22 +148,6 @@ export function becomeInit(network: Network, { lastCapability, standing }: PlanF
  */
 function initCapabilities({ hasUserNamespace }: Standing): ("CAP_SYS_PTRACE")[] {
   return hasUserNamespace ? [] : ["CAP_SYS_PTRACE"];
-}
-
-/** Mounts a file system in memory. */
-export function mountTmpfs(what: string, target: string, options: string): Step {
-  return step(`mount ${what}`, "mount", [
-    "tmpfs",
-    target,
-    "tmpfs",
-    flags(MS, MS.MS_NOSUID, MS.MS_NODEV),
-    options,
-  ]);
-}
-
-/** The option of a size, if there is one. */
-export function sized(bytes: number | null): string {
-  return bytes === null ? "" : `,size=${bytes}`;
 }
 
 function cover(source: string, target: string, what: string): Step {

@@ -56,7 +56,9 @@ export interface ShownUser {
   readonly gid: number;
 }
 
-/** What a hull must be made for: what a layout asks of all but its trees. */
-export interface HullWish extends Pick<Layout, "network" | "limits"> {
+/** What a hull is made for: what a layout asks of all but its root. */
+export interface HullWish extends Pick<Layout, "network" | "limits" | "upper"> {
   readonly user: ShownUser;
+  /** The parts below the root. */
+  readonly below: readonly Part[];
 }

@@ -15,48 +15,31 @@ import {
 import {
   becomeInit,
   EMPTY,
+  gatherHull,
   makeNamespaces,
-  mountSystem,
-  mountTmpfs,
   type PlanFacts,
-  sized,
   SYSTEM_PLACES,
 } from "./hull_plan.ts";
-import type { Bind, Layout, Lower, Part } from "./layout.ts";
+import type { Bind, Layout } from "./layout.ts";
+import { CWD, joinCgroups, leaveFiles, leaveOwner } from "./process_step.ts";
+import { fd, flags, mode, output, type Plan, type Step, step, type Struct } from "./step.ts";
 import {
-  becomeRoot,
-  CWD,
-  enterHolder,
-  enterUserNamespace,
-  joinCgroups,
-  leaveFiles,
-  leaveOwner,
-} from "./process_step.ts";
-import {
-  type Argument,
-  fd,
-  flags,
-  mode,
-  output,
-  type Plan,
-  type Step,
-  step,
-  type Struct,
-} from "./step.ts";
+  countLowers,
+  joinParts,
+  makeDirectory,
+  type Material,
+  openTree,
+  openTrees,
+  placesOf,
+  type Tree,
+} from "./tree_plan.ts";
 
-/** A tree of the host that the sandbox sees: opened outside, then moved to its place. */
-interface Tree {
-  readonly lower: Lower;
-  readonly handle: Argument;
-  readonly opens: Step[];
-}
+/** Who does not matter to a plan. */
+const ROOT = { uid: 0, gid: 0 };
 
-/** What a sandbox is built from, opened by who may. */
-interface Material {
-  readonly opens: Plan;
-  readonly trees: readonly Tree[];
+/** The root of a sandbox, and what is bound into it. */
+interface Root extends Material {
   readonly binds: readonly Tree[];
-  readonly upper: Tree | undefined;
 }
 
 /**
@@ -66,75 +49,66 @@ interface Material {
  * capability inside reaches them, so neither can be changed, traced or kept alive from inside.
  */
 export function planSandbox(layout: Layout, facts: PlanFacts): Plan {
-  const material = gather(layout, facts);
+  const hull = gatherHull({ ...layout, user: ROOT, below: layout.parts.slice(1) }, facts);
+  const root = gatherRoot(layout, facts);
   return [
     ...leaveFiles(),
     ...leaveOwner(),
     ...joinCgroups(facts.joinFiles),
-    ...open(material, facts),
+    ...openTrees([...hull.opens, ...root.opens], facts),
     ...makeNamespaces(),
-    ...mountSystem(facts, layout.limits),
+    ...hull.mounts,
     step(`reach "${EMPTY}"`, "openat", [CWD, EMPTY, flags(O, O.O_PATH, O.O_CLOEXEC), 0], {
       output: "empty",
     }),
-    ...furnish(layout, material, facts),
+    ...furnish(layout, root, facts),
     step("leave it all to programs", "fchdir", [output("empty")]),
     step("enter an empty root", "chroot", ["."]),
     ...becomeInit(layout.network, facts),
   ];
 }
 
-/** Plans the same in a hull, which is known by its init. */
+/** Plans the rest of a sandbox whose hull is there; that is known by its init. */
 export function planFurnishing(layout: Layout, facts: PlanFacts): Plan {
-  const material = gather(layout, facts);
+  const root = gatherRoot(layout, facts);
   return [
     ...leaveFiles(),
-    ...open(material, facts),
+    ...openTrees(root.opens, facts),
     step("enter the hull", "setns", [
       fd("hull"),
       flags(CLONE, CLONE.CLONE_NEWNS, CLONE.CLONE_NEWUTS),
     ]),
-    ...furnish(layout, material, facts),
+    ...furnish(layout, root, facts),
   ];
 }
 
-function gather(layout: Layout, { spareFd }: PlanFacts): Material {
-  const lowers = layout.parts.flatMap((part) => part.lowers);
-  const trees = lowers.map((lower, i) => openTree(lower, `layer-${i}`, spareFd + i));
-  const binds = layout.binds.map((bind, i) => openBind(bind, `bind-${i}`));
-  const upper = layout.upper.kind === "disk"
-    ? openTree({ path: layout.upper.dir, isIdMapped: false }, "upper", 0)
-    : undefined;
-  const all = [...trees, ...binds, ...(upper === undefined ? [] : [upper])];
-  return { opens: all.flatMap((tree) => tree.opens), trees, binds, upper };
+function gatherRoot({ parts, binds }: Layout, { spareFd }: PlanFacts): Root {
+  const first = countLowers(parts.slice(1));
+  const root = joinParts(parts.slice(0, 1), { first, number: 0, spareFd });
+  const bound = binds.map((bind, i) => openBind(bind, `bind-${i}`));
+  return {
+    opens: [...root.opens, ...bound.flatMap(({ opens }) => opens)],
+    mounts: root.mounts,
+    binds: bound,
+  };
 }
 
-/** Opens everything and becomes the holder's root, in the order that gives the permissions. */
-function open({ opens }: Material, { opensOutside, standing }: PlanFacts): Plan {
-  if (opensOutside) return [...opens, ...enterHolder(standing)];
-  return [
-    ...enterUserNamespace(standing),
-    step("enter the copy of the host's mounts", "setns", [
-      fd("host-mounts"),
-      flags(CLONE, CLONE.CLONE_NEWNS),
-    ]),
-    ...opens, // with the permissions of who runs us
-    ...becomeRoot(standing),
-  ];
-}
-
-/** Makes the root of the sandbox, and puts it over the template's. */
+/** Makes the root of the sandbox, puts into it what waits, and it over the template's. */
 function furnish(
   layout: Layout,
-  { trees, binds, upper }: Material,
+  { mounts, binds }: Root,
   { spareFd }: PlanFacts,
 ): Plan {
+  const below = layout.parts.slice(1);
   return [
-    ...trees.map((tree, i) => moveTree(tree, `/l/${i}`)),
-    ...mountUpper(layout, upper),
-    ...mountParts(layout.parts),
-    ...placeSystem(),
-    step("move the new root over the old", "mount", [".", "/", null, flags(MS, MS.MS_MOVE), null]),
+    ...mounts,
+    step("enter it", "chdir", placesOf(layout.parts.slice(0, 1), countLowers(below))),
+    ...placesOf(below, 0).map((place, i) => moveMount(place, below[i]!.target.slice(1))),
+    ...Object.entries(SYSTEM_PLACES).flatMap(([name, place]) => [
+      findPlace(name),
+      moveMount(place, name),
+    ]),
+    moveMount(".", "/"),
     step("change to the new root", "chroot", ["."]),
     step("enter the new root", "chdir", ["/"]),
     ...layout.binds.flatMap((bind, i) =>
@@ -161,88 +135,9 @@ export function mountsOf({ binds }: Layout): Readonly<Record<string, number>> {
   );
 }
 
-function openTree(lower: Lower, name: string, spareFd: number): Tree {
-  const { path, isIdMapped, isRecursive = false } = lower;
-  const open = step(`open "${path}"`, "open_tree", [
-    CWD,
-    path,
-    flags(
-      { ...OPEN_TREE, ...AT, OPEN_TREE_CLOEXEC: O.O_CLOEXEC },
-      OPEN_TREE.OPEN_TREE_CLONE,
-      O.O_CLOEXEC,
-      ...(isRecursive ? [AT.AT_RECURSIVE] : []),
-    ),
-  ], { output: name });
-  if (!isIdMapped) return { lower, handle: output(name), opens: [open] };
-  return {
-    lower,
-    handle: spareFd,
-    opens: [
-      open,
-      step("number it", "dup3", [output(name), spareFd, flags(O, O.O_CLOEXEC)]),
-      step(`map the ids of "${path}"`, "mount_setattr", [
-        spareFd,
-        "",
-        flags(AT, AT.AT_EMPTY_PATH),
-        {
-          size: MOUNT_ATTR_STRUCT.size,
-          fields: [
-            { offset: MOUNT_ATTR_STRUCT.attr_set, value: MOUNT_ATTR.MOUNT_ATTR_IDMAP },
-            { offset: MOUNT_ATTR_STRUCT.userns_fd, value: fd("holder-user") },
-          ],
-          shown: "{attr_set=MOUNT_ATTR_IDMAP, userns_fd=<holder-user>}",
-        },
-        MOUNT_ATTR_STRUCT.size,
-      ]),
-    ],
-  };
-}
-
-function moveTree({ lower, handle }: Tree, target: string): Step {
-  return step(`place "${lower.path}"`, "move_mount", [
-    handle,
-    "",
-    CWD,
-    target,
-    flags(MOVE_MOUNT, MOVE_MOUNT.MOVE_MOUNT_F_EMPTY_PATH),
-  ]);
-}
-
-/** What the sandbox writes: directories `upper/N` and `work/N` for part N, on disk or in memory. */
-function mountUpper({ upper, parts }: Layout, tree: Tree | undefined): Step[] {
-  if (tree !== undefined) return [moveTree(tree, "/u")];
-  const { sizeBytes, inodes } = upper.kind === "tmpfs" ? upper : { sizeBytes: null, inodes: null };
-  const size = sized(sizeBytes) + (inodes === null ? "" : `,nr_inodes=${inodes}`);
-  return [
-    mountTmpfs("a place for what it writes", "/u", `mode=755${size}`),
-    ...["/u/upper", "/u/work"].flatMap((dir) => [
-      makeDirectory(dir),
-      ...parts.map((_, i) => makeDirectory(`${dir}/${i}`)),
-    ]),
-  ];
-}
-
-function mountParts(parts: readonly Part[]): Step[] {
-  let index = 0;
-  const overlays = parts.map((part, i) => {
-    const names = part.lowers.map(() => `/l/${index++}`).join(":");
-    return step(`mount overlay on "${part.target}"`, "mount", [
-      "overlay",
-      part.target === "/" ? "/m" : `/m${part.target}`,
-      "overlay",
-      flags(MS, MS.MS_NODEV), // what a root brings: without a user namespace it would be the host's
-      `lowerdir=${names},upperdir=/u/upper/${i},workdir=/u/work/${i},userxattr,volatile`,
-    ]);
-  });
-  return [...overlays, step("enter it", "chdir", ["/m"])];
-}
-
-/** Moves what waits in the template's root into its own. */
-function placeSystem(): Step[] {
-  return Object.entries(SYSTEM_PLACES).flatMap(([name, source]) => [
-    findPlace(name),
-    step(`move /${name} into place`, "mount", [source, name, null, flags(MS, MS.MS_MOVE), null]),
-  ]);
+function moveMount(from: string, to: string): Step {
+  const what = from === "." ? "the new root over the old" : `/${to} into place`;
+  return step(`move ${what}`, "mount", [from, to, null, flags(MS, MS.MS_MOVE), null]);
 }
 
 /** A snapshot may hold a link there, which would lead a mount away from what it has to cover. */
@@ -326,8 +221,4 @@ function openHow(
     { offset: OPEN_HOW.resolve, value: resolve },
   ];
   return { size: OPEN_HOW.size, fields, shown };
-}
-
-function makeDirectory(path: string, parent: Argument = CWD): Step {
-  return step(`make ${path}`, "mkdirat", [parent, path, mode(0o755)]);
 }

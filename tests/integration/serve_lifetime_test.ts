@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { connectTo } from "../../src/session/mod.ts";
 import { Client } from "../../src/rpc/mod.ts";
 import { adoptOrphans, awaitNoDescendants } from "../support/descendants.ts";
-import { assertNothingLeft, minisandbox, sharedStore } from "../support/minisandbox.ts";
+import { assertNothingLeft, minisandbox, sharedStore, start } from "../support/minisandbox.ts";
 import { answerError, TestServer } from "../support/rpc_client.ts";
 import { tempDir } from "../support/temp_dir.ts";
 import { tar } from "../support/tar.ts";
@@ -291,4 +291,30 @@ Deno.test("garbage, duplicate ids and unknown methods are errors, and nothing el
   );
   assertEquals(wrong.message, 'Cannot read the params: no field is called "timeuotMs"');
   assertEquals((await server.run(sandbox, "echo fine")).stdout.text, "fine\n");
+});
+
+Deno.test("a server whose program has been replaced says so where it needs it, and goes on", async () => {
+  using temp = tempDir();
+  const script = 'cp "$0" "$COPY" && exec "$COPY" "$@"';
+  const copy = `${temp.path}/minisandbox`;
+  const env = { COPY: copy, MINISANDBOX_STORE: `${temp.path}/store` };
+  const child = start(["serve"], { under: ["bash", "-c", script], env });
+  const writer = child.stdin.getWriter();
+  const client = new Client({
+    input: child.stdout,
+    output: { write: (bytes) => writer.write(bytes).then(() => true, () => false) },
+  });
+  const { sandbox } = await client.call("sandbox.create", {}) as { sandbox: string };
+  Deno.removeSync(copy);
+  Deno.writeTextFileSync(copy, "another version");
+  const layers = [{ archive: makeArchive(temp.path, 3), path: "/opt/x" }];
+  const { message, data } = await answerError(client.call("sandbox.create", { layers }));
+  assertMatch(message, /^Cannot start a worker: ".*\/minisandbox" has been replaced or removed/);
+  assertMatch(String(data["remedy"]), /Start the server anew/);
+  const run = { sandbox, command: ["echo", "hi"] };
+  const answer = await client.call("process.run", run) as { stdout: { text: string } };
+  assertEquals(answer.stdout.text, "hi\n");
+  await writer.close();
+  assertEquals((await child.status).code, 0);
+  await child.stderr.cancel();
 });

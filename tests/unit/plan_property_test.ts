@@ -174,7 +174,10 @@ Deno.test("for any hull and what is put into it, the same holds", () => {
     fc.property(layout, kind, (layout, kind) => {
       const host = hostOf(kind);
       const facts = planFacts(host, null);
-      checkInit(planHull({ ...layout, user: { uid: 0, gid: 0 } }, facts), host);
+      checkInit(
+        planHull({ ...layout, below: layout.parts.slice(1), user: { uid: 0, gid: 0 } }, facts),
+        host,
+      );
       const plan = planFurnishing(layout, facts);
       checkBegin(plan, place(plan, /^setns\(<hull>, CLONE_NEWNS\|CLONE_NEWUTS\)/));
       checkQuiet(plan);

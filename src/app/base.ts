@@ -15,6 +15,7 @@ import {
   parseMountPoints,
   type Part,
   readFileBeneath,
+  siteState,
   skeletonState,
 } from "../sandbox/mod.ts";
 import { HostError, NotFoundError, UsageError } from "../errors.ts";
@@ -133,7 +134,7 @@ export async function siteTree(
 ): Promise<string> {
   const resolvConf = network === "host" ? readResolvConf() : "# there is no network\n";
   const site = { hostname, resolvConf, gitconfig };
-  return await trees("site", JSON.stringify(site), (dir) => makeSite(dir, site));
+  return await trees("site", siteState(site), (dir) => makeSite(dir, site));
 }
 
 /** Keeps trees in a store, owned by root inside. */

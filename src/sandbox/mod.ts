@@ -14,6 +14,7 @@ export {
   makeSite,
   MOUNT_POINTS,
   type Site,
+  siteState,
 } from "./base/root_tree.ts";
 export { readFileBeneath } from "./base/root_file.ts";
 export { makeSkeleton, skeletonState } from "./base/skeleton.ts";

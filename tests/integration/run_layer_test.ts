@@ -169,3 +169,25 @@ function layersOf(): string[] {
 function waitedFor(results: readonly { readonly stderr: string }[]): number {
   return results.filter(({ stderr }) => !/minisandbox: unpacked /.test(stderr)).length;
 }
+
+Deno.test({
+  name: "git takes the files of a layer for what its index says, and writes nothing for that",
+  ...requires("git"),
+  fn: async () => {
+    using temp = tempDir();
+    const make = `mkdir repo && cd repo && git init -q -b main && echo one > a && echo two > b &&
+      touch -d 2020-01-01 a b && git add . &&
+      git -c user.name=x -c user.email=x commit -qm first && touch -d 2030-01-01 .git/index`;
+    const made = await new Deno.Command("bash", { args: ["-ec", make], cwd: temp.path }).output();
+    assertEquals(new TextDecoder().decode(made.stderr), "");
+    const archive = `${temp.path}/repo.tar.gz`;
+    await new Deno.Command("tar", { args: ["-C", `${temp.path}/repo`, "-czf", archive, "."] })
+      .output();
+    const script = `stat -c '%i %y' .git/index > /tmp/before; git status --short;
+      stat -c '%i %y' .git/index | cmp - /tmp/before && echo unwritten;
+      echo ONE > a; git status --short; git stash -q; cat a`;
+    const args = ["run", "--quiet", "-l", `${archive}:/repo`, "-w", "/repo", "-e", "EMAIL=x@y"];
+    const { stdout, stderr } = await minisandbox([...args, "--", "sh", "-c", script]);
+    assertEquals([stdout, stderr], ["unwritten\n M a\none\n", ""]);
+  },
+});

@@ -77,12 +77,17 @@ export function generatedEtc(): Record<string, string> {
       "networks: files\nprotocols: files\nservices: files\nethers: files\nrpc: files\n",
     "machine-id": "",
     fstab: "",
-    gitconfig: SAFE_DIRECTORY,
+    gitconfig: GIT_CONFIG,
   };
 }
 
-/** Lets git work in a repository whatever its owner: who may write it is settled by the sandbox. */
-export const SAFE_DIRECTORY = "[safe]\n\tdirectory = *\n";
+/**
+ * Lets git work in a repository whatever its owner: who may write it is settled by the sandbox. And it
+ * takes a file for what its index says by size and time: an unpacked one is another inode, and each
+ * sandbox would read all files once, and write the index.
+ */
+export const GIT_CONFIG = "[safe]\n\tdirectory = *\n" +
+  "[core]\n\tcheckStat = minimal\n\ttrustctime = false\n";
 
 /** Files that differ from sandbox to sandbox, by name. */
 export function siteEtc(

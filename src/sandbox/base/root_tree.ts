@@ -1,6 +1,6 @@
 /** Makes the trees at the bottom of a sandbox: the root of a base host, and the site. */
 import { AT, lchownAt } from "../../../ffi/mod.ts";
-import { ETC_COPIES, generatedEtc, SAFE_DIRECTORY, siteEtc } from "./etc.ts";
+import { ETC_COPIES, generatedEtc, GIT_CONFIG, siteEtc } from "./etc.ts";
 import type { HostTree } from "./host_tree.ts";
 
 /** Directories of a base host's root, with their modes. */
@@ -71,8 +71,13 @@ export function makeSite(target: string, site: Site): void {
   makeDirectory(`${target}/etc`, 0o755);
   for (const name of MOUNT_POINTS) makeDirectory(`${target}/${name}`, 0o755);
   const files = siteEtc(site);
-  if (site.gitconfig !== null) files["gitconfig"] = site.gitconfig + SAFE_DIRECTORY;
+  if (site.gitconfig !== null) files["gitconfig"] = site.gitconfig + GIT_CONFIG;
   for (const [name, text] of Object.entries(files)) writeText(`${target}/etc/${name}`, text);
+}
+
+/** What a site depends on, as a short text. */
+export function siteState(site: Site): string {
+  return JSON.stringify({ ...site, ours: GIT_CONFIG });
 }
 
 /** Gives a tree to another owner, without following links. */

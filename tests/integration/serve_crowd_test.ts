@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Client } from "../../src/rpc/mod.ts";
 import { connectTo } from "../../src/session/mod.ts";
-import { answerError, TestServer } from "../support/rpc_client.ts";
+import { answerError, type Metrics, TestServer } from "../support/rpc_client.ts";
 import { tempDir } from "../support/temp_dir.ts";
 
 const CLIENTS = 200;
@@ -16,11 +16,6 @@ const ROUNDS = 5;
 /** Our own, and those that wait for files, which go when they have had nothing to do for long. */
 const MOST_THREADS = 10;
 
-interface State {
-  readonly sandboxes: { live: number; ready: number; readyWanted: number };
-  readonly process: { openFiles: number; threads: number };
-}
-
 function connect(path: string): Client & Disposable {
   const { input, output } = connectTo(path);
   return Object.assign(new Client({ input, output }), {
@@ -32,11 +27,13 @@ function connect(path: string): Client & Disposable {
 }
 
 /** What the server has open when nobody but us is there, and it has prepared all it does. */
-async function settled(server: TestServer, isReached: (state: State) => boolean): Promise<State> {
+async function settled(
+  server: TestServer,
+  isReached: (state: Metrics) => boolean,
+): Promise<Metrics> {
   for (;;) {
-    const state = await server.call<State>("metrics");
-    const { live, ready, readyWanted } = state.sandboxes;
-    if (live === 0 && ready >= readyWanted && isReached(state)) return state;
+    const state = await server.whenReady();
+    if (state.sandboxes.live === 0 && isReached(state)) return state;
   }
 }
 
@@ -47,7 +44,7 @@ async function ask(client: Client, number: number): Promise<void> {
     const label = `${number}-${round}`;
     const [list, metrics] = await Promise.all([
       client.call<{ sandboxes: unknown[] }>("sandbox.list", { labels: { of: label } }),
-      client.call<State>("metrics", {}),
+      client.call<Metrics>("metrics", {}),
     ]);
     assertEquals(list.sandboxes, []);
     assertEquals(typeof metrics.process.openFiles, "number");
@@ -93,7 +90,7 @@ Deno.test(`${CLIENTS} clients of a socket at once get their own answers, and lea
   const clients = Array.from({ length: CLIENTS }, () => connect(path));
   try {
     await Promise.all(clients.map((client, i) => ask(client, i)));
-    const { process } = await server.call<State>("metrics");
+    const { process } = await server.call<Metrics>("metrics");
     assert(process.openFiles > before.process.openFiles + CLIENTS);
     await Promise.all(clients.map(async (client, i) => {
       if (i % EACH === 0) await work(client, i);

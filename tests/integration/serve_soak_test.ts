@@ -6,7 +6,7 @@ import { assert, assertEquals } from "@std/assert";
 import { pooledMap } from "@std/async/pool";
 import { assertNothingLeft, minisandbox, sharedStore } from "../support/minisandbox.ts";
 import { randomFrom } from "../support/random.ts";
-import { TestServer } from "../support/rpc_client.ts";
+import { childrenOf, TestServer } from "../support/rpc_client.ts";
 import { adoptOrphans, awaitNoDescendants } from "../support/descendants.ts";
 
 const SOAK = Number(Deno.env.get("MINISANDBOX_TEST_SOAK") ?? 600);
@@ -32,27 +32,18 @@ interface Sample {
   readonly mounts: number;
 }
 
-/** What is made in advance for a sandbox has two namespaces and a lock. */
+/** What is made in advance for a sandbox: its init, a namespace and a lock. */
 const FILES_READY = 3;
-
-interface Metrics {
-  readonly process: { residentBytes: number; openFiles: number; threads: number };
-  readonly sandboxes: { ready: number; readyWanted: number };
-}
 
 /** What a server holds when it has done all it does while nothing is asked, without what is ready. */
 async function sample(server: TestServer): Promise<Sample> {
-  let metrics = await server.call<Metrics>("metrics");
-  while (metrics.sandboxes.ready < metrics.sandboxes.readyWanted) {
-    metrics = await server.call<Metrics>("metrics");
-  }
-  const { process, sandboxes: { ready } } = metrics;
+  const { process, sandboxes: { ready } } = await server.whenReady();
   const { pid } = server.child;
   return {
     descriptors: process.openFiles - ready * FILES_READY,
     threads: process.threads,
     rssMb: Math.round(process.residentBytes / 2 ** 20),
-    children: Deno.readTextFileSync(`/proc/${pid}/task/${pid}/children`).trim().split(" ").length,
+    children: childrenOf(server).length - ready,
     runs: [...Deno.readDirSync(`${sharedStore()}/runs`)].length - ready,
     cgroups: countCgroups(pid),
     mounts: Deno.readTextFileSync(`/proc/${pid}/mountinfo`).trim().split("\n").length,

@@ -36,6 +36,27 @@ export interface Notified {
 /** A test that has failed leaves calls behind: they are not waited for. */
 const DRAIN = ["--drain", "2s"];
 
+/** What a server says of itself, as far as tests ask. */
+export interface Metrics {
+  readonly sandboxes: {
+    readonly live: number;
+    readonly ready: number;
+    readonly readyWanted: number;
+  };
+  readonly process: {
+    readonly residentBytes: number;
+    readonly openFiles: number;
+    readonly threads: number;
+  };
+}
+
+/** Lists the processes whose parent a server is: init of each sandbox, ready ones among them. */
+export function childrenOf(server: TestServer): number[] {
+  const { pid } = server.child;
+  const text = Deno.readTextFileSync(`/proc/${pid}/task/${pid}/children`).trim();
+  return text === "" ? [] : text.split(" ").map(Number);
+}
+
 /** A server that ends with its stdin. */
 export class TestServer implements AsyncDisposable {
   readonly child: Deno.ChildProcess;
@@ -69,6 +90,14 @@ export class TestServer implements AsyncDisposable {
       return true;
     } catch {
       return false;
+    }
+  }
+
+  /** Gives the metrics once it has made all that it makes while nothing is asked. */
+  async whenReady(): Promise<Metrics> {
+    for (;;) {
+      const metrics = await this.call<Metrics>("metrics");
+      if (metrics.sandboxes.ready >= metrics.sandboxes.readyWanted) return metrics;
     }
   }
 

@@ -1,6 +1,7 @@
 /** Use case: what a sandbox had written at one moment, as one more layer of others. */
 import { UsageError } from "../errors.ts";
 import {
+  countLowers,
   type Layout,
   type Lower,
   MAX_LOWERS,
@@ -122,7 +123,8 @@ export async function openForkPlace(
     const lower: Lower = { path: `${top.dir}/${i}`, isIdMapped: false };
     return top.isWritten[i] ? { ...part, lowers: [lower, ...part.lowers] } : part;
   });
-  if (parts.reduce((sum, { lowers }) => sum + lowers.length, 0) > MAX_LOWERS) {
+  const lowers = countLowers(parts);
+  if (lowers > MAX_LOWERS) {
     throw new UsageError(`Cannot fork: the sandbox has more than ${MAX_LOWERS} layers then`, {
       remedy: "Make a snapshot, and a sandbox from that.",
     });
@@ -132,7 +134,7 @@ export async function openForkPlace(
   const below = parts.slice(1);
   const isPlain = (i: number) => !top.isWritten[i] && isPlainTop(`${top.dir}/${i}`, identity);
   const isUsual = below.every((_, i) => isPlain(i + 1));
-  const wish = { ...onDisk(layout, ""), below, user, dir: parent, isUsual };
+  const wish = { ...onDisk(layout, ""), below, user, dir: parent, isUsual, lowers };
   const berth = opened.use(await node.places.take(wish));
   const { dir, lockFd } = berth.work!;
   for (const i of parts.keys()) copyTop(`${top.dir}/${i}`, `${dir}/upper/${i}`, identity);

@@ -1,6 +1,7 @@
 /** Joins a base, layers and wishes to the layout that the engine builds. */
 import { HostError, NotFoundError, UsageError } from "../errors.ts";
 import {
+  countLowers,
   fileSystemOf,
   holdsAttributes,
   type Identity,
@@ -45,7 +46,7 @@ export function joinLayout(
       });
     }
   }
-  const count = parts.reduce((sum, { lowers }) => sum + lowers.length, 0);
+  const count = countLowers(parts);
   if (count > MAX_LOWERS) {
     const most = MAX_LOWERS - (count - layers.length);
     throw new UsageError(

@@ -10,6 +10,8 @@ export interface BerthWish extends HullWish {
   readonly dir: string | null;
   /** Whether more like it will be asked for: nothing is ready for one of a kind. */
   readonly isUsual: boolean;
+  /** How many lowers the whole sandbox has. */
+  readonly lowers: number;
 }
 
 /** A directory for what a sandbox writes, and its hull; either may be missing. */
@@ -46,7 +48,7 @@ export class PlacePool {
       const index = this.#ready.findLastIndex((it) => it.key === key);
       if (index < 0) return await this.#open(wish, false);
       const { berth } = this.#ready.splice(index, 1)[0]!;
-      if (berth.hull?.isAlive === true) return berth;
+      if (berth.hull?.isAlive === true && berth.hull.room >= wish.lowers) return berth;
       await berth[Symbol.asyncDispose]();
     }
   }

@@ -203,7 +203,7 @@ export class Engine implements Disposable {
    * Builds a sandbox, with its init running and no program yet.
    *
    * @param user Who its programs will be.
-   * @param place What `openHull` takes; and a hull that was made for it, which is the sandbox's or ends.
+   * @param place What `openHull` takes; or a hull that was made for it, and has room for its lowers.
    * @throws {SetupError} If a step is refused.
    */
   create(
@@ -212,8 +212,8 @@ export class Engine implements Disposable {
     { lockFd, hull }: { readonly lockFd: number | null; readonly hull: Hull | null },
   ): Promise<Sandbox> {
     return this.crew.with(async () => {
+      if (hull !== null) return await this.#furnish(layout, hull);
       const lowers = countLowers(layout.parts);
-      if (hull !== null && hull.room >= lowers) return await this.#furnish(layout, hull);
       if (lowers > this.#template.lowers) {
         this.#mustBeOpen();
         this.#makeTemplate({ ...this.#template, lowers: MAX_LOWERS });

@@ -65,5 +65,6 @@ export { planProcess, type Program } from "./process_plan.ts";
 export { shareOf } from "./quota.ts";
 export { type Pty, Sandbox, type Stdio } from "./sandbox.ts";
 export { planSandbox } from "./sandbox_plan.ts";
+export { countLowers } from "./tree_plan.ts";
 export { SIGNAL_NAMES, type SignalName, signalName, signalNumber } from "./signal.ts";
 export { type Plan, showStep } from "./step.ts";

@@ -2,6 +2,8 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { kill } from "../../ffi/mod.ts";
 import { childrenOf, TestServer } from "../support/rpc_client.ts";
+import { tar } from "../support/tar.ts";
+import { tempDir } from "../support/temp_dir.ts";
 
 const SIGKILL = 9;
 
@@ -32,6 +34,26 @@ Deno.test("a sandbox of what is ready looks inside as one that was made at once"
   await server.whenReady();
   assertEquals(await look(server, small), other);
   assert(other !== first);
+});
+
+Deno.test("what is ready has room for few layers until a sandbox has had many", async () => {
+  using temp = tempDir();
+  await using server = new TestServer();
+  const layers = Array.from({ length: 20 }, (_, i) => {
+    const archive = `${temp.path}/${i}.tar`;
+    Deno.writeFileSync(archive, tar({ name: "f", body: `${i} ` }));
+    return { archive, path: `/opt/${i}` };
+  });
+  await server.create();
+  for (let round = 0; round < 2; round++) {
+    await server.whenReady();
+    const sandbox = await server.create({ layers });
+    const { stdout } = await server.run(
+      sandbox,
+      "cat $(ls -dv /opt/*/f); echo >/usr/x && ls /usr/x",
+    );
+    assertEquals(stdout.text, `${layers.map((_, i) => `${i} `).join("")}/usr/x\n`);
+  }
 });
 
 Deno.test("what is ready and ends is not taken, and nothing of it outlives the server", async () => {

@@ -1,28 +1,21 @@
 /** The engine: the holder and what is prepared below it once, and the making of sandboxes. */
 import {
-  awaitReadable,
   CLONE,
   closeQuietly,
-  ended,
-  forget,
   isErrno,
   joinSessionKeyring,
-  kill,
   O,
   openAt,
-  pipe,
   PR,
   prctl,
-  readable,
   resetSignal,
   SIGNAL,
   socketPair,
-  storeAway,
   wait,
 } from "../../ffi/mod.ts";
 
 import { GoneError, SetupError } from "../errors.ts";
-import { carryOut, carryOutAside, type Means, type Running, toSetupError } from "./carry_out.ts";
+import { carryOut, type Means, type Running, toSetupError } from "./carry_out.ts";
 import { Cgroup } from "./cgroup/group.ts";
 import type { Controller } from "./cgroup/hierarchy.ts";
 import { CgroupParent } from "./cgroup/parent.ts";
@@ -32,20 +25,20 @@ import {
   MAX_LOWERS,
   PIVOT,
   planHolder,
-  planIdMaps,
   planNamespaces,
-  planPair,
   type Template,
   USUAL_TEMPLATE,
 } from "./holder_plan.ts";
 import { type Host, raiseOpenFiles } from "./host.ts";
-import { nestedExtents, type Standing, standingOf, toMapText } from "./identity.ts";
+import { type Standing, standingOf } from "./identity.ts";
 import { planFacts } from "./facts.ts";
-import { DEFAULT_LIMITS, type Limits } from "./limit.ts";
-import type { Network } from "./network_plan.ts";
+import type { Limits } from "./limit.ts";
 import { Hull } from "./hull.ts";
 import { planHull } from "./hull_plan.ts";
 import type { HullWish, Layout, ShownUser } from "./layout.ts";
+import { Pairs } from "./pair.ts";
+import { finish, killQuietly, reapFirst, reapQuietly } from "./conclude.ts";
+import { notReady, openNamespace, Ready } from "./ready.ts";
 import { writeHolderMaps } from "./map.ts";
 import { CWD } from "./process_step.ts";
 import { type Loan, PlanMemory } from "./plan_memory.ts";
@@ -58,17 +51,6 @@ import { halfOf, shareOf, underHalf } from "./quota.ts";
 import type { Plan } from "./step.ts";
 import { countLowers } from "./tree_plan.ts";
 
-/** A user and a network namespace for one sandbox, by descriptor. */
-export interface Pair extends Disposable {
-  readonly user: number;
-  readonly net: number;
-}
-
-const ROOT: ShownUser = { uid: 0, gid: 0 };
-
-/** How long a process of ours may take to start. */
-const READY_MS = 10_000;
-
 /** Makes sandboxes. Everything it made ends with it, and with this process. */
 export class Engine implements Disposable {
   readonly host: Host;
@@ -79,10 +61,9 @@ export class Engine implements Disposable {
   #fds: Record<string, number> = {};
   /** Descriptors that have been replaced, but may stand in a plan still. */
   readonly #replaced: number[] = [];
-  readonly #pairs: Pair[] = [];
+  readonly #pairs: Pairs;
   #template = USUAL_TEMPLATE;
   #cgroups: CgroupParent | undefined;
-  #pairCount = 0;
   /** Trees that were asked about, by their paths. */
   readonly #mapping = new Map<string, boolean>();
   #holderPid = 0;
@@ -106,6 +87,14 @@ export class Engine implements Disposable {
 
   private constructor(host: Host) {
     this.host = host;
+    this.#pairs = new Pairs({
+      host,
+      crew: this.crew,
+      memory: this.memory,
+      means: (loan, fds) => this.#means(loan, fds),
+      countsPids: (limits) =>
+        this.#controllers(limits).includes("pids") && this.#cgroupParent.find("pids") !== null,
+    });
   }
 
   #start(): void {
@@ -130,7 +119,7 @@ export class Engine implements Disposable {
   #makeTemplate(wanted: Omit<Template, "quotas">): void {
     using loan = this.memory.lend();
     const means = { ...this.#means(loan), flags: CLONE.CLONE_FILES };
-    const quotas = this.#hasOwners ? shareOf(this.host.quotas) : halfOf(this.host.quotas);
+    const quotas = this.#pairs.hasOwners ? shareOf(this.host.quotas) : halfOf(this.host.quotas);
     let template: Template = { ...wanted, quotas };
     let namespaces: Running;
     try {
@@ -174,16 +163,10 @@ export class Engine implements Disposable {
   }
 
   /** Makes pairs of namespaces in advance, of the usual kind, until `count` are ready. */
-  async fill(count: number): Promise<void> {
-    const processes = this.#pairProcesses(DEFAULT_LIMITS);
-    await this.crew.with(async () => {
+  fill(count: number): Promise<void> {
+    return this.crew.with(async () => {
       this.#mustBeOpen();
-      while (this.#pairs.length < count) {
-        const pair = await this.#makePair(ROOT, "none", processes);
-        // Another may have filled it meanwhile.
-        if (this.#pairs.length < count) this.#pairs.push(pair);
-        else pair[Symbol.dispose]();
-      }
+      await this.#pairs.fill(count);
     });
   }
 
@@ -237,7 +220,7 @@ export class Engine implements Disposable {
   ): Promise<Hull> {
     this.#mustBeOpen();
     const { user, limits } = wish;
-    const pair = await this.#takePair(wish);
+    const pair = await this.#pairs.take(wish);
     let cgroup: Cgroup | null = null;
     try {
       cgroup = this.#makeCgroup(limits);
@@ -307,80 +290,8 @@ export class Engine implements Disposable {
     return this.#cgroups ??= new CgroupParent();
   }
 
-  /** How many processes all users of a pair may have: one user is limited without, a cgroup better. */
-  #pairProcesses(limits: Limits): number | null {
-    if (!this.#hasOwners) return null;
-    const isCounted = this.#controllers(limits).includes("pids") &&
-      this.#cgroupParent.find("pids") !== null;
-    return isCounted ? null : limits.pids;
-  }
-
-  /** Whether each pair has a user of its own for an owner: the kernel counts a namespace's use to him. */
-  get #hasOwners(): boolean {
-    const { kind } = this.host.identity;
-    return kind === "root" || kind === "subordinate";
-  }
-
   get #standing(): Standing {
     return standingOf(this.host.identity);
-  }
-
-  /** Pairs of the usual kind are kept ready. */
-  async #takePair({ user, network, limits }: HullWish): Promise<Pair> {
-    const isShownAsRoot = this.host.identity.kind !== "single" ||
-      (user.uid === 0 && user.gid === 0);
-    const processes = this.#pairProcesses(limits);
-    const isUsual = isShownAsRoot && network !== "blackhole" &&
-      processes === this.#pairProcesses(DEFAULT_LIMITS);
-    return (isUsual ? this.#pairs.pop() : undefined) ??
-      await this.#makePair(user, network, processes);
-  }
-
-  /** The one id of a user without subordinate ids may be shown as any. */
-  async #makePair(
-    { uid, gid }: ShownUser,
-    network: Network,
-    processes: number | null,
-  ): Promise<Pair> {
-    const { identity, quotas } = this.host;
-    const limit = this.#hasOwners ? { processes, owner: this.#nextOwner() } : null;
-    const plan = planPair(this.#standing, network, { limit, quotas: shareOf(quotas) });
-    using loan = this.memory.lend();
-    using ready = new Ready();
-    const means = sharingFiles(this.#means(loan, { ready: ready.writer }));
-    const { isAlone } = this.crew;
-    const keeper = isAlone ? carryOut(plan, means) : carryOutAside(plan, means);
-    const { pid } = keeper.child;
-    try {
-      const isReady = isAlone ? ready.await() : await ready.wait(keeper.child.pidfd);
-      const refusal = keeper.refusal();
-      if (refusal !== null) throw toSetupError(refusal);
-      if (!isReady) throw notReady("the keeper of a pair of namespaces");
-      if (this.#standing.hasUserNamespace) {
-        const uids = toMapText(nestedExtents(identity.uids, uid));
-        const gids = toMapText(nestedExtents(identity.gids, gid));
-        await this.#run(planIdMaps(pid, { uids, gids }, this.#standing), this.#means(loan));
-      }
-      const user = storeAway(openNamespace(pid, "user"));
-      const net = storeAway(openNamespace(pid, "net"));
-      return { user, net, [Symbol.dispose]: () => closeQuietly(user, net) };
-    } finally {
-      await this.#endKeeper(keeper);
-    }
-  }
-
-  async #endKeeper({ child: { pid, pidfd } }: Running): Promise<void> {
-    killQuietly(pid);
-    if (!this.crew.isAlone) await ended(pidfd);
-    reapQuietly(pid);
-    closeQuietly(pidfd);
-  }
-
-  /** Owners are users of the holder, each again only when all have been: the first id is root's. */
-  #nextOwner(): number {
-    const { inside, count } = this.host.identity.uids.at(-1)!;
-    const first = Math.max(1, inside);
-    return first + this.#pairCount++ % (inside + count - first);
   }
 
   /** Carries out a plan to its end. @throws {SetupError} As `finish`. */
@@ -401,7 +312,7 @@ export class Engine implements Disposable {
     const fds = Object.values(this.#fds).concat(this.#replaced.splice(0));
     this.#fds = {};
     this.crew.whenIdle(() => {
-      for (const pair of this.#pairs.splice(0)) pair[Symbol.dispose]();
+      this.#pairs[Symbol.dispose]();
       closeQuietly(...fds.filter((fd) => fd >= 0));
       this.memory[Symbol.dispose]();
     });
@@ -410,92 +321,6 @@ export class Engine implements Disposable {
       reapQuietly(this.#holderPid);
     }
     this.#holderPid = 0;
-  }
-}
-
-/**
- * Carries out a plan to its end, and reaps the process that began it.
- *
- * @throws {SetupError} If a step is refused; the process it was made for has ended then.
- */
-function finish(plan: Plan, means: Means): Running {
-  return reapFirst(plan, carryOut(plan, means));
-}
-
-function reapFirst(plan: Plan, running: Running): Running {
-  wait(running.child.pid);
-  closeQuietly(running.child.pidfd);
-  const refusal = running.refusal();
-  if (refusal === null) return running;
-  const made = plan.some((step) => step.output === "pid") ? running.output("pid") : 0;
-  if (made > 0) reapQuietly(made);
-  throw toSetupError(refusal);
-}
-
-/** A vfork returns before the execution is complete: the id maps in /proc are not ours until then. */
-class Ready implements Disposable {
-  readonly #reader: number;
-  #writer: number;
-
-  constructor() {
-    const { reader, writer } = pipe(O.O_CLOEXEC);
-    this.#reader = reader;
-    this.#writer = writer;
-  }
-
-  /** What init writes to. */
-  get writer(): number {
-    return this.#writer;
-  }
-
-  /** Waits until init says that it runs, or has ended; false if that takes too long. */
-  await(): boolean {
-    this.#letGo();
-    return awaitReadable(this.#reader, READY_MS);
-  }
-
-  /** Waits while this thread goes on, and init may still have to take its end; false if it has ended. */
-  async wait(init: number): Promise<boolean> {
-    const ended = readable(init).then(() => false);
-    const isReady = await Promise.race([readable(this.#reader, READY_MS), ended]);
-    forget(init);
-    forget(this.#reader);
-    return isReady;
-  }
-
-  /** From here on only init has it. */
-  #letGo(): void {
-    closeQuietly(this.#writer);
-    this.#writer = -1;
-  }
-
-  [Symbol.dispose](): void {
-    if (this.#writer >= 0) this.#letGo();
-    closeQuietly(this.#reader);
-  }
-}
-
-function notReady(what: string): SetupError {
-  return new SetupError("execute init", `Cannot start ${what}: not done in ${READY_MS} ms`);
-}
-
-function openNamespace(pid: number, kind: string): number {
-  return openAt(CWD, `/proc/${pid}/ns/${kind}`, O.O_CLOEXEC);
-}
-
-function killQuietly(pid: number): void {
-  try {
-    kill(pid, SIGNAL.SIGKILL);
-  } catch (error) {
-    if (!isErrno(error, "ESRCH")) throw error;
-  }
-}
-
-function reapQuietly(pid: number): void {
-  try {
-    wait(pid);
-  } catch (error) {
-    if (!isErrno(error, "ECHILD")) throw error;
   }
 }
 

@@ -8,7 +8,6 @@ import {
   MS,
   O,
   OPEN_HOW,
-  OPEN_TREE,
   RESOLVE,
   S,
 } from "../../ffi/mod.ts";

@@ -188,20 +188,35 @@ Deno.test("lowers are joined with the topmost first, each at its own place", () 
   const overlays = calls(plan("root"), /^mount\("overlay"/).map((call) =>
     /lowerdir=([^,]*)/.exec(call)![1]
   );
-  assertEquals(overlays, ["/l/0:/l/1:/l/2", "/l/3"]);
+  assertEquals(overlays, ["/l/0", "/l/1:/l/2:/l/3"]);
   const placed = plan("single").filter(({ call }) => call === "move_mount");
-  assertEquals(placed.slice(0, 4).map(({ name }) => name), [
+  assertEquals(placed.slice(0, 5).map(({ name }) => name), [
+    'place "/store/runs/1"',
+    'place "/usr"',
     'place "/store/layer"',
     'place "/store/site"',
     'place "/store/root"',
-    'place "/usr"',
   ]);
 });
 
-Deno.test("overlays are mounted from the root down, and carry no option that lets files lie", () => {
+Deno.test("overlays lie over their first lowers, and are moved from the root down", () => {
+  each((plan) => {
+    for (const call of calls(plan, /^mount\("overlay"/)) {
+      const [, target, first] = /^mount\("overlay", "([^"]*)", .*lowerdir=([^:,]*)/.exec(call)!;
+      assertEquals(target, first);
+    }
+  });
+  const moves = calls(plan("root"), /^mount\(.*MS_MOVE/);
+  assertEquals(moves.slice(0, 2), [
+    'mount("/l/0", "usr", NULL, MS_MOVE, NULL)',
+    'mount("/t/dev", "dev", NULL, MS_MOVE, NULL)',
+  ]);
+  assertEquals(place(plan("root"), /^chdir\("\/l\/1"\)/) < place(plan("root"), /"usr"/), true);
+});
+
+Deno.test("overlays carry no option that lets files lie", () => {
   each((plan) => {
     const overlays = calls(plan, /^mount\("overlay"/);
-    assertEquals(overlays[0]!.startsWith('mount("overlay", "/m", '), true);
     assert(overlays.every((call) => call.includes("userxattr,volatile")));
     assert(overlays.every((call) => call.includes("MS_NODEV")));
     assert(!overlays.some((call) => /metacopy|redirect_dir|index=/.test(call)));

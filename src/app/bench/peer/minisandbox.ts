@@ -19,7 +19,7 @@ import { PATHS, type Site, siteEnv } from "../site.ts";
 export const minisandbox: Peer = {
   name: OURS,
   what: "live server: copy-on-write /usr and layers, seccomp, init, an id range of its own; " +
-    "namespaces for the next crowd are ready",
+    "namespaces and init for the next crowd are ready",
   verbs: ["sandbox", "process", "session", "unpack", "fork"],
   prepare: async (site) => {
     const ours = new Ours(site);

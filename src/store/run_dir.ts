@@ -25,11 +25,21 @@ export function makeRunDir(parent: string): WorkDir {
   for (;;) {
     const dir = `${parent}/${crypto.getRandomValues(new Uint8Array(8)).toHex()}`;
     Deno.mkdirSync(dir);
-    Deno.chmodSync(dir, 0o700);
-    const lock = tryTake(dir);
+    const lock = openUp(dir) ? tryTake(dir) : null;
     if (lock !== null) {
       return { dir, lockFd: lock.fd, [Symbol.dispose]: () => lock[Symbol.dispose]() };
     }
+  }
+}
+
+/** Gives a new directory its mode, whatever the umask; false if a sweep has taken it for a dead one's. */
+function openUp(dir: string): boolean {
+  try {
+    Deno.chmodSync(dir, 0o700);
+    return true;
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    return false;
   }
 }
 

@@ -36,7 +36,7 @@ Deno.test("bench engine measures each phase, one after the other and together", 
     const { count, once, rows, totalMs } = JSON.parse(stdout) as StartReport;
     assertEquals([count, Object.keys(once)], [5, ["holder", "base", "unpack"]]);
     const first = atOnce === 1 ? ["refill"] : [];
-    const phases = ["namespaces", "upper", "create", "start", "firstOutput", "close"];
+    const phases = ["upper", "create", "start", "firstOutput", "close"];
     const sums = ["create to program start", "to first output"];
     assertEquals(Object.keys(rows), [...first, ...phases, ...sums]);
     for (const { median, p95, min, max } of Object.values(rows)) {

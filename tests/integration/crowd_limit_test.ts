@@ -77,12 +77,13 @@ class Hog {
     this.#child = start(["run", "--quiet", ...limits, "--", ...command]);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.begun = promise;
+    promise.catch(() => {}); // told where it is waited for
     const { stdin, stdout, stderr } = this.#child;
     this.#drained = Promise.all([
       stdin.close(),
       stdout.pipeTo(new WritableStream({ write: () => resolve() })),
-      new Response(stderr).text().then((text) => reject(new Error(text))), // unless it has begun
-    ]);
+      new Response(stderr).text(),
+    ]).then(([, , text]) => reject(new Error(text))); // unless it has begun
   }
 
   /** Ends it, if it has not ended, and gives its exit code. */

@@ -14,6 +14,7 @@ import { Store } from "../../src/store/mod.ts";
 import { tar } from "../support/tar.ts";
 import { tempDir } from "../support/temp_dir.ts";
 
+const SWEEPER = fromFileUrl(new URL("../support/sweep_process.ts", import.meta.url));
 const PROCESS = fromFileUrl(new URL("../support/store_process.ts", import.meta.url));
 const options = { idmap: "test", unpack: unpackHere };
 
@@ -317,3 +318,29 @@ function start(store: string, archive: string): Deno.ChildProcess {
     stderr: "piped",
   }).spawn();
 }
+
+Deno.test("the directory of a run is made whoever sweeps at the same moment", async () => {
+  using temp = tempDir();
+  const dir = `${temp.path}/store`;
+  const store = Store.open(dir);
+  const sweepers = Array.from({ length: 2 }, () =>
+    new Deno.Command(Deno.execPath(), {
+      args: ["run", "--allow-all", "--no-check", SWEEPER, dir],
+      stdout: "piped",
+    }).spawn());
+  for (const { stdout } of sweepers) {
+    const reader = stdout.getReader();
+    await reader.read(); // it has begun
+    await reader.cancel();
+  }
+  for (let i = 0; i < 400; i++) {
+    await using run = await store.openRun(null);
+    assertEquals(Deno.statSync(run.dir).mode! & 0o7777, 0o700);
+  }
+  for (const sweeper of sweepers) {
+    sweeper.kill("SIGKILL");
+    await sweeper.status;
+  }
+  await store.sweep();
+  assertEquals([...Deno.readDirSync(`${dir}/runs`)], []);
+});

@@ -30,6 +30,7 @@ export const soak: Case = {
         await ask(shell, GREETING.text, GREETING.expected);
       }
       rates.push(size / (performance.now() - begin) * 1e3);
+      await ours.ground.rest?.();
       looks.push(look());
     }
     const [, first] = looks;

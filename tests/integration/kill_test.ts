@@ -75,7 +75,9 @@ Deno.test(`after kill -9 at ${KILLS} moments nothing survives the next start`, a
     throw error;
   }
   const mounts = Deno.readTextFileSync("/proc/self/mountinfo").split("\n");
-  assertEquals(mounts.filter((line) => line.includes(store) || line.includes("minisandbox")), []);
+  const own = mounts.filter((line) => line.includes(store) || line.includes("minisandbox"));
+  // While debootstrap makes a root for another suite, it has a /proc of its own there.
+  assertEquals(own.filter((line) => !line.includes("/minisandbox-debian-")), []);
 });
 
 for (const [signal, code] of [["SIGTERM", 143], ["SIGINT", 130], ["SIGHUP", 129]] as const) {

@@ -4,16 +4,13 @@ import { FUTEX } from "./constant.ts";
 import { libc } from "./libc.ts";
 import { Memory, placeCode } from "./memory.ts";
 import { NR } from "./syscall_number.ts";
-import { ENTRY } from "./table.ts";
+import { END, ENTRY } from "./table.ts";
 
 /** Offsets of the context that the machine code reads. */
 const CONTEXT = { size: 24, table: 0, failed: 8, done: 16 } as const;
 
 /** The first argument is the address of an earlier result. */
 const INDIRECT = 1;
-
-/** The number after the last call. */
-const END = 0xffff_ffff;
 
 type Run = (context: bigint) => unknown;
 

@@ -4,6 +4,9 @@ import type { Memory } from "./memory.ts";
 /** Offsets of one entry. */
 export const ENTRY = { size: 64, number: 0, flags: 4, args: 8, result: 56 } as const;
 
+/** The number after the last call. */
+export const END = 0xffff_ffff;
+
 /** One system call of a table, in numbers; addresses point into the same memory. */
 export interface TableEntry {
   /** The system call's number. */
@@ -34,7 +37,7 @@ export function writeTable(memory: Memory, entries: readonly TableEntry[]): Tabl
   const address = memory.reserve(ENTRY.size * (entries.length + 1), ENTRY.size);
   const results = entries.map(() => memory.reserve(8));
   entries.forEach((entry, i) => writeEntry(memory, address + ENTRY.size * i, entry, results, i));
-  memory.setUint32(address + ENTRY.size * entries.length, 0xffff_ffff);
+  memory.setUint32(address + ENTRY.size * entries.length, END);
   return {
     address,
     result: (index) => memory.getInt64(results[index]!),

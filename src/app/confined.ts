@@ -234,15 +234,18 @@ export class Worker {
       hostname: "worker",
       limits: NO_LIMITS,
     };
-    return await this.#engine().create(layout, { uid: 0, gid: 0 }, { lockFd: null, hull: null });
+    return await this.#engine().create(layout, { uid: 0, gid: 0 });
   }
 }
+
+/** What /proc/PID/exe says of a file that has no name any more (proc_pid_exe(5)). */
+const DELETED = " (deleted)";
 
 /** @throws {HostError} If it has been replaced: another version may not be what we are. */
 function ownProgram(): string {
   const path = Deno.execPath();
-  if (!path.endsWith(" (deleted)")) return path;
-  const [program] = path.split(" (deleted)");
+  if (!path.endsWith(DELETED)) return path;
+  const program = path.slice(0, -DELETED.length);
   throw new HostError(`Cannot start a worker: "${program}" has been replaced or removed`, {
     remedy: "Start the server anew.",
   });

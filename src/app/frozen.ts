@@ -123,24 +123,22 @@ export async function openForkPlace(
     const lower: Lower = { path: `${top.dir}/${i}`, isIdMapped: false };
     return top.isWritten[i] ? { ...part, lowers: [lower, ...part.lowers] } : part;
   });
-  const lowers = countLowers(parts);
-  if (lowers > MAX_LOWERS) {
+  if (countLowers(parts) > MAX_LOWERS) {
     throw new UsageError(`Cannot fork: the sandbox has more than ${MAX_LOWERS} layers then`, {
       remedy: "Make a snapshot, and a sandbox from that.",
     });
   }
   const parent = spec.upper.kind === "disk" ? spec.upper.dir : null;
   const { identity } = node.host;
-  const below = parts.slice(1);
   const isPlain = (i: number) => !top.isWritten[i] && isPlainTop(`${top.dir}/${i}`, identity);
-  const isUsual = below.every((_, i) => isPlain(i + 1));
-  const wish = { ...onDisk(layout, ""), below, user, dir: parent, isUsual, lowers };
+  const isUsual = parts.every((_, i) => i === 0 || isPlain(i)); // a hull has all but the root
+  const wish = { layout: onDisk({ ...layout, parts }, ""), user, dir: parent, isUsual };
   const berth = opened.use(await node.places.take(wish));
   const { dir, lockFd } = berth.work!;
   for (const i of parts.keys()) copyTop(`${top.dir}/${i}`, `${dir}/upper/${i}`, identity);
   const kept = opened.move();
   return {
-    layout: onDisk({ ...layout, parts }, dir),
+    layout: onDisk(wish.layout, dir),
     lockFd,
     hull: berth.hull,
     frozen,

@@ -1,6 +1,6 @@
 /** Use case: what sandboxes of one spec share, made once, and what each has for itself. */
 import { HostError } from "../errors.ts";
-import { countLowers, type Hull, type Layout, probeMemoryXattr } from "../sandbox/mod.ts";
+import { type Hull, type Layout, probeMemoryXattr } from "../sandbox/mod.ts";
 import type { Layer } from "../store/mod.ts";
 import { type HeldBase, openBase } from "./named_base.ts";
 import { ensureLayers, findLayers, type LayerEvent } from "./layer.ts";
@@ -89,9 +89,7 @@ export async function openPlace(
   if (spec.upper.kind === "tmpfs") mustHoldAttributes();
   const draft = joinLayout(spec, base, layers, "");
   const dir = spec.upper.kind === "disk" ? spec.upper.dir : null;
-  const { parts } = draft;
-  const below = parts.slice(1);
-  const wish = { ...draft, below, user, dir, isUsual: true, lowers: countLowers(parts) };
+  const wish = { layout: draft, user, dir, isUsual: true };
   const { work, hull } = opened.use(await node.places.take(wish));
   const layout = work === null ? draft : onDisk(draft, work.dir);
   const kept = opened.move();

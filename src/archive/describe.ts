@@ -12,13 +12,20 @@ import {
 import { toCString } from "./byte_text.ts";
 import { countLoss, type Counts } from "./count.ts";
 import type { Entry, Xattr } from "./entry.ts";
-import type { FileEnd } from "./file_queue.ts";
-import { decideOwner, type OwnerPolicy, type Ownership } from "./owner.ts";
+import { decideOwner, type OwnerPolicy } from "./owner.ts";
 import { type Place, showName } from "./place.ts";
 import { isKept } from "./xattr.ts";
 
 /** What an entry says of a file beside its content. */
 export type Description = Pick<Entry, "kind" | "mode" | "uid" | "gid" | "mtime" | "xattrs">;
+
+/** How something is described once it is made. */
+export interface Decided {
+  /** Whom it is given to; null if it is his who makes it. */
+  readonly owner: { readonly uid: number; readonly gid: number } | null;
+  readonly mode: number;
+  readonly mtime: Entry["mtime"];
+}
 
 /** Describes files; the order of the calls is the one in which none undoes another. */
 export class Describer {
@@ -43,20 +50,23 @@ export class Describer {
   }
 
   /** Decides what a file gets, and counts what it loses. */
-  decide(description: Description): FileEnd {
-    const { uid, gid, mode } = this.#decide(description);
+  decide(description: Description): Decided {
+    const { uid, gid, mode, isHeld } = decideOwner(description, this.#policy);
+    if (!isHeld) {
+      const { uid, gid } = description;
+      countLoss(this.#counts, "ownersLost", () => `${this.#name()}: owner ${uid}:${gid}`);
+    }
     const owner = this.#mustGive(description, uid, gid) ? { uid, gid } : null;
     return { owner, mode, mtime: description.mtime };
   }
 
   /** Describes what cannot be opened; it was made just now, by us. */
   describeAt(parent: number, name: string, description: Description): void {
-    const { uid, gid, mode } = this.#decide(description);
+    const { owner, mode, mtime: { seconds, nanoseconds } } = this.decide(description);
     const path = toCString(name);
-    if (this.#mustGive(description, uid, gid)) lchownAt(parent, path, uid, gid);
+    if (owner !== null) lchownAt(parent, path, owner.uid, owner.gid);
     for (const { name } of description.xattrs) this.#loseXattr(name);
     if (description.kind === "fifo") fchmodAt(parent, path, mode);
-    const { seconds, nanoseconds } = description.mtime;
     setTimeAt(parent, path, BigInt(seconds) * 1_000_000_000n + BigInt(nanoseconds));
   }
 
@@ -64,15 +74,6 @@ export class Describer {
   #mustGive({ kind }: Description, uid: number, gid: number): boolean {
     if (this.#policy.owners === "root") return false;
     return kind === "directory" || uid !== 0 || gid !== 0 || !this.#isRoots;
-  }
-
-  #decide(description: Description): Ownership {
-    const ownership = decideOwner(description, this.#policy);
-    if (!ownership.isHeld) {
-      const { uid, gid } = description;
-      countLoss(this.#counts, "ownersLost", () => `${this.#name()}: owner ${uid}:${gid}`);
-    }
-    return ownership;
   }
 
   #setXattr(fd: number, { name, value }: Xattr): void {
@@ -103,7 +104,7 @@ export class Describer {
  */
 export function describeOpen(
   fd: number,
-  { owner, mode, mtime }: FileEnd,
+  { owner, mode, mtime }: Decided,
   giveMore: (fd: number) => void = () => {},
 ): void {
   if (owner !== null) fchown(fd, owner.uid, owner.gid);

@@ -2,15 +2,11 @@
  * Small files on their way to the disk: a thread makes them while this one takes the archive apart. Most
  * files of an environment are small, and making them is half of the work.
  */
-import { Batch, close, closeQuietly, cstr, type CString, NR, O } from "../../ffi/mod.ts";
+import { Batch, close, closeQuietly, cstr, type CString, NR } from "../../ffi/mod.ts";
+import type { Decided } from "./describe.ts";
 import type { Entry } from "./entry.ts";
+import { NEW_FILE, NEW_MODE } from "./make.ts";
 import type { Place } from "./place.ts";
-
-/** What a new file is opened with: nothing of its name may be there. */
-export const NEW_FILE = O.O_WRONLY | O.O_CREAT | O.O_EXCL | O.O_NOFOLLOW | O.O_CLOEXEC;
-
-/** Its mode until it is described. */
-export const NEW_MODE = 0o600;
 
 /** Larger files are written piece by piece. */
 const SMALL_BYTES = 128 * 1024;
@@ -28,16 +24,8 @@ const CALLS = 6;
 /** Two moments of a file: four numbers. */
 const TIME_BYTES = 32;
 
-/** How a file is described once it is written. */
-export interface FileEnd {
-  /** Whom it is given to; null if it is his who makes it. */
-  readonly owner: { readonly uid: number; readonly gid: number } | null;
-  readonly mode: number;
-  readonly mtime: Entry["mtime"];
-}
-
 /** A file that the thread could not make, to be made again by who can say why not. */
-export interface LateFile extends FileEnd {
+export interface LateFile extends Decided {
   readonly path: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** Where the archive speaks of it. */
@@ -173,7 +161,7 @@ export class FileQueue implements Disposable {
   }
 
   /** Ends it. */
-  end(end: FileEnd): void {
+  end(end: Decided): void {
     const lot = this.#filling!;
     const { batch } = lot;
     const { place } = this.#open!;

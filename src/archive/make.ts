@@ -5,6 +5,7 @@ import {
   lstatAt,
   mkdirAt,
   mknodAt,
+  O,
   openAt,
   S,
   symlinkAt,
@@ -12,10 +13,15 @@ import {
 } from "../../ffi/mod.ts";
 import { toCString } from "./byte_text.ts";
 import { Directories, type DirectoryUse, IMPLIED_MODE } from "./directory.ts";
-import { NEW_FILE, NEW_MODE } from "./file_queue.ts";
 import { splitPath } from "./path.ts";
 import { type Place, showName } from "./place.ts";
 import { isWhiteout } from "./whiteout.ts";
+
+/** What a new file is opened with: nothing of its name may be there. */
+export const NEW_FILE = O.O_WRONLY | O.O_CREAT | O.O_EXCL | O.O_NOFOLLOW | O.O_CLOEXEC;
+
+/** Its mode until it is described. */
+export const NEW_MODE = 0o600;
 
 /** What can have a name. */
 type Kind = "file" | "directory" | "symbolic link" | "fifo" | "whiteout" | "device";

@@ -102,12 +102,9 @@ export class TreeWriter implements EntrySink, Disposable {
 
   /** Writes some of the file's bytes. */
   data(bytes: Uint8Array<ArrayBuffer>): void {
-    if (this.#queue.isOpen) {
-      this.counts.bytes += bytes.length;
-      return this.#queue.data(bytes);
-    }
-    if (this.#file === -1) return;
+    if (this.#file === -1 && !this.#queue.isOpen) return;
     this.counts.bytes += bytes.length;
+    if (this.#queue.isOpen) return this.#queue.data(bytes);
     this.#endsInHole = false;
     writeAll(this.#file, bytes);
   }

@@ -13,7 +13,6 @@ import {
   socketPair,
   wait,
 } from "../../ffi/mod.ts";
-
 import { GoneError, SetupError } from "../errors.ts";
 import { carryOut, type Means, type Running, toSetupError } from "./carry_out.ts";
 import { Cgroup } from "./cgroup/group.ts";
@@ -30,12 +29,12 @@ import {
   USUAL_TEMPLATE,
 } from "./holder_plan.ts";
 import { type Host, raiseOpenFiles } from "./host.ts";
-import { type Standing, standingOf } from "./identity.ts";
+import { mapsRoot, type Standing, standingOf } from "./identity.ts";
 import { planFacts } from "./facts.ts";
 import type { Limits } from "./limit.ts";
 import { Hull } from "./hull.ts";
 import { planHull } from "./hull_plan.ts";
-import type { HullWish, Layout, ShownUser } from "./layout.ts";
+import { type HullWish, type Layout, type ShownUser, toHullWish } from "./layout.ts";
 import { Pairs } from "./pair.ts";
 import { finish, killQuietly, reapFirst, reapQuietly } from "./conclude.ts";
 import { notReady, openNamespace, Ready } from "./ready.ts";
@@ -50,6 +49,9 @@ import { mountsOf, planFurnishing, planIdMapping, planSandbox } from "./sandbox_
 import { halfOf, shareOf, underHalf } from "./quota.ts";
 import type { Plan } from "./step.ts";
 import { countLowers } from "./tree_plan.ts";
+
+/** Of a sandbox that has no lock, and for which nothing is ready. */
+const NO_PLACE = { lockFd: null, hull: null };
 
 /** Makes sandboxes. Everything it made ends with it, and with this process. */
 export class Engine implements Disposable {
@@ -192,7 +194,7 @@ export class Engine implements Disposable {
   create(
     layout: Layout,
     user: ShownUser,
-    { lockFd, hull }: { readonly lockFd: number | null; readonly hull: Hull | null },
+    { lockFd, hull }: { readonly lockFd: number | null; readonly hull: Hull | null } = NO_PLACE,
   ): Promise<Sandbox> {
     return this.crew.with(async () => {
       if (hull !== null) return await this.#furnish(layout, hull);
@@ -201,9 +203,8 @@ export class Engine implements Disposable {
         this.#mustBeOpen();
         this.#makeTemplate({ ...this.#template, lowers: MAX_LOWERS });
       }
-      const wish = { ...layout, user, below: layout.parts.slice(1) };
       const made = await this.#openHull(
-        wish,
+        toHullWish(layout, user),
         lockFd,
         mountsOf(layout),
         (cgroup) => planSandbox(layout, planFacts(this.host, cgroup)),
@@ -237,8 +238,12 @@ export class Engine implements Disposable {
       const running = cgroup === null
         ? await this.#run(plan, means)
         : finish(plan, sharingFiles(means));
-      const mapsRoot = this.host.identity.kind !== "single" || (user.uid === 0 && user.gid === 0);
-      const hull = new Hull(running.output("pid"), { user: pair.user, cgroup, mapsRoot, room });
+      const hull = new Hull(running.output("pid"), {
+        user: pair.user,
+        cgroup,
+        mapsRoot: mapsRoot(this.host.identity, user),
+        room,
+      });
       closeQuietly(pair.net); // from here on init keeps it
       return hull;
     } catch (error) {

@@ -1,7 +1,7 @@
 /** What plans depend on, taken from the host's facts. */
 import type { Cgroup } from "./cgroup/group.ts";
 import type { Host } from "./host.ts";
-import { standingOf } from "./identity.ts";
+import { mapsRoot, standingOf } from "./identity.ts";
 import type { Layout } from "./layout.ts";
 import { MAX_LOWERS } from "./holder_plan.ts";
 import { shareOf } from "./quota.ts";
@@ -36,7 +36,7 @@ export function processFacts(
   const { pids, openFiles: files, fileBytes, cpuTimeMs } = limits;
   const { identity, lastCapability, openFiles, coreLimit, oomScore, ignoredSignals } = host;
   return {
-    mapsRoot: identity.kind !== "single" || (program.uid === 0 && program.gid === 0),
+    mapsRoot: mapsRoot(identity, program),
     standing: standingOf(identity),
     hasNetwork: network !== "host",
     lastCapability,

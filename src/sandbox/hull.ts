@@ -1,4 +1,4 @@
-/** A sandbox without trees: its namespaces and its init, until it has ended. */
+/** A sandbox without its root: its namespaces and its init, until it has ended. */
 import {
   closeQuietly,
   isErrno,

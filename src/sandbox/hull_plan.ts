@@ -72,7 +72,10 @@ export function planHull(wish: HullWish, facts: PlanFacts): Plan {
 }
 
 /** What is mounted in a hull, each where it waits. */
-export function gatherHull({ upper, below, limits }: HullWish, facts: PlanFacts): Material {
+export function gatherHull(
+  { upper, below, limits }: Pick<HullWish, "upper" | "below" | "limits">,
+  facts: PlanFacts,
+): Material {
   const own = mountUpper(upper, 1 + below.length);
   const parts = joinParts(below, { first: 0, number: 1, spareFd: facts.spareFd });
   return {

@@ -48,6 +48,14 @@ export const NO_IDENTITY: Identity = {
   gids: [{ inside: 0, outside: 0, count: 2 ** 32 - 1 }],
 };
 
+/** Whether id 0 exists in a sandbox of such a user: a single id may be shown as another. */
+export function mapsRoot(
+  { kind }: Pick<Identity, "kind">,
+  { uid, gid }: { readonly uid: number; readonly gid: number },
+): boolean {
+  return kind !== "single" || (uid === 0 && gid === 0);
+}
+
 /** What plans ask of an identity. */
 export interface Standing {
   /** Whether sandboxes have user namespaces: the holder's, and one each below it. */

@@ -62,3 +62,9 @@ export interface HullWish extends Pick<Layout, "network" | "limits" | "upper"> {
   /** The parts below the root. */
   readonly below: readonly Part[];
 }
+
+/** Gives what the hull of a layout is made for. */
+export function toHullWish(layout: Layout, user: ShownUser): HullWish {
+  const { network, limits, upper, parts } = layout;
+  return { network, limits, upper, user, below: parts.slice(1) };
+}

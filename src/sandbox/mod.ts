@@ -47,7 +47,16 @@ export {
   toMapText,
 } from "./identity.ts";
 export type { Hull } from "./hull.ts";
-export type { Bind, HullWish, Layout, Lower, Part, ShownUser, Upper } from "./layout.ts";
+export {
+  type Bind,
+  type HullWish,
+  type Layout,
+  type Lower,
+  type Part,
+  type ShownUser,
+  toHullWish,
+  type Upper,
+} from "./layout.ts";
 export type { Network } from "./network_plan.ts";
 export type { Thaw } from "./freeze.ts";
 export { Process, type Waited } from "./process.ts";

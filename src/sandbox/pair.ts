@@ -5,7 +5,7 @@ import { killQuietly, reapFirst, reapQuietly } from "./conclude.ts";
 import type { Crew } from "./crew.ts";
 import { planIdMaps, planPair } from "./holder_plan.ts";
 import type { Host } from "./host.ts";
-import { nestedExtents, standingOf, toMapText } from "./identity.ts";
+import { mapsRoot, nestedExtents, standingOf, toMapText } from "./identity.ts";
 import type { HullWish, ShownUser } from "./layout.ts";
 import { DEFAULT_LIMITS, type Limits } from "./limit.ts";
 import { sharingFiles } from "./near.ts";
@@ -56,10 +56,8 @@ export class Pairs implements Disposable {
 
   /** Gives one, that is the caller's then. @throws {SetupError} If it cannot be made. */
   async take({ user, network, limits }: HullWish): Promise<Pair> {
-    const isShownAsRoot = this.#tools.host.identity.kind !== "single" ||
-      (user.uid === 0 && user.gid === 0);
     const processes = this.#processes(limits);
-    const isUsual = isShownAsRoot && network !== "blackhole" &&
+    const isUsual = mapsRoot(this.#tools.host.identity, user) && network !== "blackhole" &&
       processes === this.#processes(DEFAULT_LIMITS);
     return (isUsual ? this.#ready.pop() : undefined) ?? await this.#make(user, network, processes);
   }

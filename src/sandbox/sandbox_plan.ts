@@ -29,12 +29,9 @@ import {
   type Material,
   openTree,
   openTrees,
-  placesOf,
+  placeOf,
   type Tree,
 } from "./tree_plan.ts";
-
-/** Who does not matter to a plan. */
-const ROOT = { uid: 0, gid: 0 };
 
 /** The root of a sandbox, and what is bound into it. */
 interface Root extends Material {
@@ -48,7 +45,7 @@ interface Root extends Material {
  * capability inside reaches them, so neither can be changed, traced or kept alive from inside.
  */
 export function planSandbox(layout: Layout, facts: PlanFacts): Plan {
-  const hull = gatherHull({ ...layout, user: ROOT, below: layout.parts.slice(1) }, facts);
+  const hull = gatherHull({ ...layout, below: layout.parts.slice(1) }, facts);
   const root = gatherRoot(layout, facts);
   return [
     ...leaveFiles(),
@@ -101,8 +98,10 @@ function furnish(
   const below = layout.parts.slice(1);
   return [
     ...mounts,
-    step("enter it", "chdir", placesOf(layout.parts.slice(0, 1), countLowers(below))),
-    ...placesOf(below, 0).map((place, i) => moveMount(place, below[i]!.target.slice(1))),
+    step("enter it", "chdir", [placeOf(countLowers(below))]),
+    ...below.map(({ target }, i) =>
+      moveMount(placeOf(countLowers(below.slice(0, i))), target.slice(1))
+    ),
     ...Object.entries(SYSTEM_PLACES).flatMap(([name, place]) => [
       findPlace(name),
       moveMount(place, name),

@@ -109,7 +109,7 @@ export function joinParts(
   parts.forEach((part, i) => {
     const places = part.lowers.map((lower) => {
       const tree = openTree(lower, `layer-${at}`, spareFd + at);
-      const place = `/l/${at++}`;
+      const place = placeOf(at++);
       opens.push(...tree.opens);
       mounts.push(moveTree(tree, place));
       return place;
@@ -119,14 +119,9 @@ export function joinParts(
   return { opens, mounts };
 }
 
-/** Where the overlay of each part lies. */
-export function placesOf(parts: readonly Part[], first: number): string[] {
-  let at = first;
-  return parts.map(({ lowers }) => {
-    const place = `/l/${at}`;
-    at += lowers.length;
-    return place;
-  });
+/** Where a lower waits, by its number; and the overlay whose first it is. */
+export function placeOf(lower: number): string {
+  return `/l/${lower}`;
 }
 
 /** How many lowers parts have. */

@@ -106,13 +106,10 @@ function makeParents(tree: string, path: string): string {
 
 /** Has the disk take what is being built every now and then, so that little is left at the end. */
 async function writingOut<T>(dir: string, work: () => Promise<T>): Promise<T> {
-  let running = Promise.resolve();
-  let isRunning = false;
+  let running: Promise<void> | null = null;
   const timer = setInterval(() => {
-    if (isRunning) return;
-    isRunning = true;
     // What fails here fails at the end, too, where it is told.
-    running = syncDisk(dir).catch(() => {}).finally(() => isRunning = false);
+    running ??= syncDisk(dir).catch(() => {}).finally(() => running = null);
   }, WRITE_OUT_MS);
   try {
     return await work();

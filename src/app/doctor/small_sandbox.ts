@@ -43,7 +43,7 @@ export async function withSmallSandbox(
     hostname: "doctor",
     limits: NO_LIMITS,
   };
-  const sandbox = await engine.create(layout, { uid: 0, gid: 0 }, { lockFd: null, hull: null });
+  const sandbox = await engine.create(layout, { uid: 0, gid: 0 });
   try {
     use(sandbox);
   } finally {

@@ -3,7 +3,14 @@ import { checkCounts } from "./attack_count.ts";
 import { build } from "./build.ts";
 import { listFiles } from "./checkout.ts";
 import { type Identity, openSelves, openUsers } from "./identity.ts";
-import { addCounts, countJunit, type Counts, formatCounts, NO_TESTS } from "./junit.ts";
+import {
+  addCounts,
+  countJunit,
+  type Counts,
+  formatCounts,
+  listFailures,
+  NO_TESTS,
+} from "./junit.ts";
 
 /** What each suite may take, in minutes, as ourselves; with the build they fill CI's 40 minutes. */
 const SUITE_MINUTES: Readonly<Record<string, number>> = {
@@ -59,12 +66,13 @@ async function testAll(names: readonly string[]): Promise<Counts> {
 
   let counts = NO_TESTS;
   const rows: string[] = [];
+  const failures: string[] = [];
   const attacks = new Map<string, number>();
   const testLane = async (identities: Iterable<Identity> | AsyncIterable<Identity>) => {
     for await (const identity of identities) {
       const { isSelf, suites = isSelf ? SUITES : SUITES_OF_EACH_USER } = identity;
       for (const suite of chosen.filter((name) => suites.includes(name))) {
-        const { seconds, ...found } = await testSuite(suite, identity);
+        const { seconds, ...found } = await testSuite(suite, identity, failures);
         rows.push(`${suite} as ${identity.name}: ${formatCounts(found)} in ${seconds} s`);
         counts = addCounts(counts, found);
         const { kind } = identity;
@@ -77,6 +85,8 @@ async function testAll(names: readonly string[]): Promise<Counts> {
   const lanes = [testLane(openSelves())];
   if (chosen.some((name) => SUITES_OF_EACH_USER.includes(name))) lanes.push(testLane(openUsers()));
   await Promise.all(lanes);
+  // Said again where it is looked for: above the counts, below the many lines of all tests.
+  for (const failure of failures) console.log(`\n${failure}`);
   console.log(`\n${rows.join("\n")}`);
   const complaints = checkCounts(attacks);
   for (const complaint of complaints) console.error(`test: ${complaint}`);
@@ -86,6 +96,7 @@ async function testAll(names: readonly string[]): Promise<Counts> {
 async function testSuite(
   suite: string,
   identity: Identity,
+  failures: string[],
 ): Promise<Counts & { readonly seconds: string }> {
   const files = (await listFiles(`tests/${suite}`)).filter((path) =>
     path.endsWith("_test.ts") && (identity.isSelf || !ONCE.includes(path))
@@ -101,7 +112,7 @@ async function testSuite(
   }
   // One process a file: what a test does to its process reaches no other file, a crash neither.
   for (const file of files) {
-    counts = addCounts(counts, await testFile(file, identity, deadline));
+    counts = addCounts(counts, await testFile(file, identity, deadline, failures));
     if (deadline.aborted) {
       console.error(`test: Cannot finish ${suite}: its ${minutes} minutes ended in ${file}.`);
       break;
@@ -116,6 +127,7 @@ async function testFile(
   file: string,
   identity: Identity,
   deadline: AbortSignal,
+  failures: string[],
 ): Promise<Counts> {
   const report = await Deno.makeTempFile({ prefix: "minisandbox-junit-" });
   try {
@@ -130,8 +142,11 @@ async function testFile(
       file,
     ];
     const isSuccess = await identity.deno(args, deadline);
-    const counts = countJunit(await Deno.readTextFile(report));
+    const xml = await Deno.readTextFile(report);
+    const counts = countJunit(xml);
     const isUncounted = !isSuccess && counts.failed === 0;
+    const found = isUncounted ? [`${file}: its process failed`] : listFailures(xml);
+    failures.push(...found.map((it) => `failed as ${identity.name}: ${it}`));
     return isUncounted ? { ...counts, failed: 1 } : counts;
   } finally {
     await Deno.remove(report);

@@ -65,8 +65,9 @@ Deno.test("what is ready and ends is not taken, and nothing of it outlives the s
   assert(count > 0);
   let ready: number[];
   // One made last may still have the server's name: it is init's once it runs.
-  do ready = childrenOf(server).filter((it) => it !== pid && nameOf(it) === "init");
-  while (ready.length < count);
+  do ready = childrenOf(server).filter((it) => it !== pid && nameOf(it) === "init"); while (
+    ready.length < count
+  );
   assertEquals(ready.length, count);
   for (const it of ready) kill(it, SIGKILL);
   const answers = await Promise.all(ready.map(async (_, i) => {

@@ -1,6 +1,7 @@
 /** Builds `dist/minisandbox`: one bundle of all sources, compiled into one file. */
 import { join } from "@std/path/join";
 import { BINARY, listFiles, ROOT } from "./checkout.ts";
+import { COMPILED } from "./launch.ts";
 
 const STAMP = join(ROOT, "dist/minisandbox.sha256");
 
@@ -18,17 +19,14 @@ export async function build(): Promise<boolean> {
   const scratch = await Deno.makeTempDir({ dir: join(ROOT, "dist"), prefix: "tmp-" });
   try {
     const program = join(scratch, "minisandbox");
-    // Split, so that a start reads nothing of what is imported only when needed. Not minified:
-    // that makes no start faster and stack traces useless.
-    await deno(["bundle", "--platform=deno", "--code-splitting", "--outdir", scratch, "main.ts"]);
-    // Times are embedded too: without them the same sources give the same bytes.
-    for await (const { name } of Deno.readDir(scratch)) await Deno.utime(join(scratch, name), 0, 0);
-    // No code cache: a compiled program keeps it at a guessable name in the shared /tmp, where
-    // another user could leave code for root to run.
-    await deno([
-      ...["compile", "--no-config", "--no-check", "--no-code-cache", "--no-npm", "--no-remote"],
-      ...["--allow-all", "--output", program, join(scratch, "main.js")],
-    ]);
+    await bundle(join(scratch, "bundle.js"));
+    for (const name of ["launch.ts", "rehearse.ts"]) {
+      await Deno.copyFile(join(ROOT, "tools", name), join(scratch, name));
+    }
+    await compile(scratch, "rehearse.ts", ["bundle.js"], join(scratch, "rehearsal"));
+    await rehearse(scratch);
+    const codes = COMPILED.map((name) => `${name}.code`);
+    await compile(scratch, "launch.ts", ["bundle.js", ...codes], program);
     await Deno.writeTextFile(join(scratch, "stamp"), await toStamp(digest, program));
     await Deno.rename(program, BINARY);
     await Deno.rename(join(scratch, "stamp"), STAMP);
@@ -36,6 +34,69 @@ export async function build(): Promise<boolean> {
     await Deno.remove(scratch, { recursive: true });
   }
   return true;
+}
+
+/** Makes one script of all sources: a function of `module` and `require`. */
+async function bundle(path: string): Promise<void> {
+  // Not minified: that makes no start faster, and stack traces useless.
+  await deno(["bundle", "--platform=deno", "--format=cjs", "--output", path, "src/cli/main.ts"]);
+  const body = await Deno.readTextFile(path);
+  await Deno.writeTextFile(path, `(function (module, require) {${body}\n})`);
+}
+
+/** Compiles one file, with files of the same directory beside it, into a program. */
+async function compile(
+  dir: string,
+  main: string,
+  files: readonly string[],
+  program: string,
+): Promise<void> {
+  // Times are embedded too.
+  for (const name of [main, ...files]) await Deno.utime(join(dir, name), 0, 0);
+  await deno([
+    ...["compile", "--no-config", "--no-check", "--no-code-cache", "--no-npm", "--no-remote"],
+    ...files.flatMap((name) => ["--include", join(dir, name)]),
+    ...["--allow-all", "--output", program, join(dir, main)],
+  ]);
+}
+
+/**
+ * Does what a start does, so that the program has it compiled.
+ *
+ * @throws {Error} If no code comes of it. A machine that cannot make a sandbox is none: what was
+ *   not reached is compiled when it is called.
+ */
+async function rehearse(dir: string): Promise<void> {
+  const at = (name: string) => join(dir, name);
+  const rehearsal = async (...args: string[]) => {
+    const { success, stderr } = await new Deno.Command(at("rehearsal"), {
+      args,
+      stdin: "null",
+      stdout: "null",
+      stderr: "piped",
+    }).output();
+    return success ? null : new TextDecoder().decode(stderr).trim();
+  };
+  const must = async (...args: string[]) => {
+    const fault = await rehearsal(...args);
+    if (fault !== null) {
+      throw new Error(`Cannot rehearse ${args.join(" ")}:
+${fault}`);
+    }
+  };
+  await must("layer", "pack", join(ROOT, "src"), "-o", at("src.tar.gz"));
+  await must("layer", "pack", join(ROOT, "ffi"), "-o", at("ffi.tar.gz"));
+  await Deno.mkdir(at("tree"));
+  await Deno.writeTextFile(at("list"), "");
+  const unpack = ["--archive", at("src.tar.gz"), "--into", at("tree"), "--list", at("list")];
+  await must("--code", at("__unpack.code"), "__unpack", ...unpack);
+  const layers = ["--layer", `${at("src.tar.gz")}:/src`, "--layer", `${at("ffi.tar.gz")}:/ffi`];
+  const run = ["run", "--quiet", "--store", at("store"), ...layers];
+  const fault = await rehearsal(...run, "--", "true");
+  if (fault !== null) console.error(`build: Cannot rehearse a run here: ${fault}`);
+  const plan = fault === null ? [] : ["--plan"];
+  await must("--code", at("run.code"), ...run, ...plan, "--", "true");
+  for (const name of COMPILED) await must("--is-taken", at(`${name}.code`));
 }
 
 async function deno(args: string[]): Promise<void> {
@@ -62,7 +123,14 @@ async function digestSources(): Promise<string> {
 }
 
 async function listSources(): Promise<string[]> {
-  const roots = ["deno.json", "deno.lock", "main.ts", "tools/build.ts"];
+  const roots = [
+    "deno.json",
+    "deno.lock",
+    "main.ts",
+    "tools/build.ts",
+    "tools/launch.ts",
+    "tools/rehearse.ts",
+  ];
   return [...roots, ...await listFiles("ffi"), ...await listFiles("src")];
 }
 

@@ -116,7 +116,7 @@ Deno.test("output past what may be printed ends the program", async () => {
     reached: ["outputLimit"],
   });
   assertEquals(ran.stdout.totalBytes, 1_000_000);
-  const { outcome } = await server.run(sandbox, "yes", { timeoutMs: 500 });
+  const { outcome } = await server.run(sandbox, "while :; do echo y; done", { timeoutMs: 500 });
   assertEquals(outcome.kind, "timedOut");
 });
 

@@ -1,7 +1,7 @@
 /** Builds `dist/minisandbox`: one bundle of all sources, compiled into one file. */
 import { join } from "@std/path/join";
 import { BINARY, listFiles, ROOT } from "./checkout.ts";
-import { COMPILED } from "./launch.ts";
+import { type BundleName, BUNDLES } from "./launch.ts";
 
 const STAMP = join(ROOT, "dist/minisandbox.sha256");
 
@@ -19,14 +19,16 @@ export async function build(): Promise<boolean> {
   const scratch = await Deno.makeTempDir({ dir: join(ROOT, "dist"), prefix: "tmp-" });
   try {
     const program = join(scratch, "minisandbox");
-    await bundle(join(scratch, "bundle.js"));
+    const names = Object.keys(BUNDLES) as BundleName[];
+    await Promise.all(names.map((name) => bundle(BUNDLES[name], join(scratch, `${name}.js`))));
     for (const name of ["launch.ts", "rehearse.ts"]) {
       await Deno.copyFile(join(ROOT, "tools", name), join(scratch, name));
     }
-    await compile(scratch, "rehearse.ts", ["bundle.js"], join(scratch, "rehearsal"));
+    const bundles = names.map((name) => `${name}.js`);
+    await compile(scratch, "rehearse.ts", bundles, join(scratch, "rehearsal"));
     await rehearse(scratch);
-    const codes = COMPILED.map((name) => `${name}.code`);
-    await compile(scratch, "launch.ts", ["bundle.js", ...codes], program);
+    const codes = names.map((name) => `${name}.code`);
+    await compile(scratch, "launch.ts", [...bundles, ...codes], program);
     await Deno.writeTextFile(join(scratch, "stamp"), await toStamp(digest, program));
     await Deno.rename(program, BINARY);
     await Deno.rename(join(scratch, "stamp"), STAMP);
@@ -36,10 +38,10 @@ export async function build(): Promise<boolean> {
   return true;
 }
 
-/** Makes one script of all sources: a function of `module` and `require`. */
-async function bundle(path: string): Promise<void> {
+/** Makes one script of a file and all that it imports: a function of `module` and `require`. */
+async function bundle(main: string, path: string): Promise<void> {
   // Not minified: that makes no start faster, and stack traces useless.
-  await deno(["bundle", "--platform=deno", "--format=cjs", "--output", path, "src/cli/main.ts"]);
+  await deno(["bundle", "--platform=deno", "--format=cjs", "--output", path, main]);
   const body = await Deno.readTextFile(path);
   await Deno.writeTextFile(path, `(function (module, require) {${body}\n})`);
 }
@@ -88,15 +90,19 @@ ${fault}`);
   await must("layer", "pack", join(ROOT, "ffi"), "-o", at("ffi.tar.gz"));
   await Deno.mkdir(at("tree"));
   await Deno.writeTextFile(at("list"), "");
+  const code = async (name: BundleName, ...args: string[]) => {
+    await must("--code", at(`${name}.code`), ...args);
+    await must("--is-taken", at(`${name}.code`), ...args);
+  };
   const unpack = ["--archive", at("src.tar.gz"), "--into", at("tree"), "--list", at("list")];
-  await must("--code", at("__unpack.code"), "__unpack", ...unpack);
+  await code("worker", "__unpack", ...unpack);
   const layers = ["--layer", `${at("src.tar.gz")}:/src`, "--layer", `${at("ffi.tar.gz")}:/ffi`];
-  const run = ["run", "--quiet", "--store", at("store"), ...layers];
+  const store = ["--store", at("store")];
+  const run = ["run", "--quiet", ...store, ...layers];
   const fault = await rehearsal(...run, "--", "true");
   if (fault !== null) console.error(`build: Cannot rehearse a run here: ${fault}`);
-  const plan = fault === null ? [] : ["--plan"];
-  await must("--code", at("run.code"), ...run, ...plan, "--", "true");
-  for (const name of COMPILED) await must("--is-taken", at(`${name}.code`));
+  await code("run", ...run, ...(fault === null ? [] : ["--plan"]), "--", "true");
+  await code("main", "serve", ...store); // its stdin has ended
 }
 
 async function deno(args: string[]): Promise<void> {

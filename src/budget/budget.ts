@@ -65,7 +65,7 @@ export class IoBudget {
   readonly #meter = new Meter();
   readonly #lateness = new Lateness();
   readonly #limits: ControlLimits = autoLimits(navigator.hardwareConcurrency);
-  readonly #pressure: Pick<Pressure, "isKnown" | "take">;
+  readonly #pressure: () => Pick<Pressure, "isKnown" | "take">;
   #ledger: Ledger | undefined;
   #control: Control;
   #lastPressure: number | null = null;
@@ -82,13 +82,14 @@ export class IoBudget {
   constructor(dir: string, options: BudgetOptions) {
     this.#dir = dir;
     this.mode = options.mode;
-    this.#pressure = options.pressure ?? new Pressure();
+    let pressure = options.pressure;
+    this.#pressure = () => pressure ??= new Pressure(); // most starts unpack nothing
     this.#control = firstControl(this.#limits);
   }
 
   /** Whether it adapts to throughput alone, since this kernel does not tell what tasks wait for. */
   get isBlind(): boolean {
-    return this.mode.kind === "auto" && !this.#pressure.isKnown;
+    return this.mode.kind === "auto" && !this.#pressure().isKnown;
   }
 
   /**
@@ -190,7 +191,7 @@ export class IoBudget {
 
   #startSampling(ledger: Ledger): void {
     if (performance.now() - this.#sampledMs < 2 * SAMPLE_MS) return; // it goes on
-    this.#pressure.take();
+    this.#pressure().take();
     this.#lateness.take();
     this.#sampledMs = performance.now();
     this.#meter.take(ledger.list(), this.#sampledMs);
@@ -201,7 +202,7 @@ export class IoBudget {
     if (now - this.#sampledMs < SAMPLE_MS) return;
     this.#sampledMs = now;
     this.#throughput = this.#meter.take(ledger.list(), now);
-    this.#lastPressure = this.#pressure.take();
+    this.#lastPressure = this.#pressure().take();
     const latencyMs = this.#lateness.take();
     if (this.mode.kind !== "auto") return;
     this.#control = nextControl(this.#control, {

@@ -4,8 +4,8 @@
 export interface Subcommand {
   /** Its name, as typed. */
   readonly name: string;
-  /** One line for the list of subcommands; null hides it. */
-  readonly summary: string | null;
+  /** One line for the list of subcommands. */
+  readonly summary: string;
   /** What `--help` prints. */
   readonly help: string;
   /**

@@ -11,6 +11,9 @@ import { UsageError } from "../errors.ts";
 import { parseOptions } from "./option.ts";
 import type { Subcommand } from "./subcommand.ts";
 
+/** A subcommand that no overview names. */
+type Worker = Omit<Subcommand, "summary">;
+
 const UNPACK_HELP = `Unpacks an archive: __unpack --into DIR [OPTION]...
 
       --archive FILE           the archive [stdin]
@@ -24,9 +27,8 @@ const UNPACK_HELP = `Unpacks an archive: __unpack --into DIR [OPTION]...
                                the most that is taken`;
 
 /** Unpacks an archive. */
-export const unpackWorker: Subcommand = {
+const unpackWorker: Worker = {
   name: "__unpack",
-  summary: null,
   help: UNPACK_HELP,
   run: async (argv) => {
     const { options } = parseOptions({
@@ -64,17 +66,15 @@ export const unpackWorker: Subcommand = {
 };
 
 /** Packs trees. */
-export const packWorker: Subcommand = {
+const packWorker: Worker = {
   name: "__pack",
-  summary: null,
   help: "Packs trees to stdout: __pack JSON",
   run: async ([work = ""]) => await packStdout(JSON.parse(work)),
 };
 
 /** Compares a layer with the list of its entries. */
-export const verifyWorker: Subcommand = {
+const verifyWorker: Worker = {
   name: "__verify",
-  summary: null,
   help: "Compares a tree with a list: __verify DIR LIST",
   run: async (argv) => {
     const [root = "", list = ""] = parseOptions({}, argv).operands;
@@ -83,9 +83,8 @@ export const verifyWorker: Subcommand = {
 };
 
 /** Removes trees whose files belong to mapped ids. */
-export const removeWorker: Subcommand = {
+const removeWorker: Worker = {
   name: "__remove",
-  summary: null,
   help: "Removes trees: __remove DIR...",
   run: async (argv) => {
     return await removeWork(parseOptions({}, argv).operands);
@@ -93,9 +92,8 @@ export const removeWorker: Subcommand = {
 };
 
 /** Compares trees. */
-export const diffWorker: Subcommand = {
+const diffWorker: Worker = {
   name: "__diff",
-  summary: null,
   help: "Compares trees, and writes a patch to stdout: __diff JSON",
   run: async ([work = ""]) => {
     const { diffStdout } = await import("../app/diff_worker.ts");
@@ -104,20 +102,23 @@ export const diffWorker: Subcommand = {
 };
 
 /** Copies trees, as it is asked to. */
-export const copyWorker: Subcommand = {
+const copyWorker: Worker = {
   name: "__copy",
-  summary: null,
   help: "Copies trees as it is asked to on stdin: __copy",
   run: async () => await copyOnDemand(),
 };
 
 /** Empties directories that stay. */
-export const emptyWorker: Subcommand = {
+const emptyWorker: Worker = {
   name: "__empty",
-  summary: null,
   help: "Empties directories: __empty DIR...",
   run: async (argv) => await emptyWork(parseOptions({}, argv).operands),
 };
+
+/** All of them. */
+export const WORKERS: readonly Worker[] = [
+  ...[unpackWorker, packWorker, verifyWorker, copyWorker, diffWorker, emptyWorker, removeWorker],
+];
 
 function oneOf<const T extends string>(choices: readonly T[], value: string): T {
   const choice = choices.find((it) => it === value);

@@ -1,5 +1,5 @@
 /** What this host is and can do, as far as plans depend on it. */
-import { CAP, getrlimit, RLIMIT, setrlimit } from "../../ffi/mod.ts";
+import { CAP, getrlimit, reserveDescriptors, RLIMIT, setrlimit } from "../../ffi/mod.ts";
 import { HostError } from "../errors.ts";
 import { chooseIdentity, type Identity, type IdentityFacts, NO_IDENTITY } from "./identity.ts";
 import { type Quotas, readQuotas } from "./quota.ts";
@@ -99,13 +99,20 @@ export function readIdentityFacts(): IdentityFacts {
     subuid: readOptional("/etc/subuid"),
     subgid: readOptional("/etc/subgid"),
     uidMap: readProc("self/uid_map"),
-    hasNewuidmap: findOnPath("newuidmap") !== null && findOnPath("newgidmap") !== null,
+    get hasNewuidmap() {
+      return findOnPath("newuidmap") !== null && findOnPath("newgidmap") !== null;
+    },
   };
 }
 
 /** Raises our own soft limit of open files to the hard one. */
 export function raiseOpenFiles({ openFiles: { hard } }: Host): void {
   setrlimit(RLIMIT.RLIMIT_NOFILE, BigInt(hard), BigInt(hard));
+}
+
+/** Makes room for the descriptors of several hundred sandboxes. */
+export function expectCrowd(): void {
+  reserveDescriptors(8192);
 }
 
 function openFileLimits(): Host["openFiles"] {

@@ -35,7 +35,7 @@ export {
   planPair,
   USUAL_TEMPLATE,
 } from "./holder_plan.ts";
-export { findProgram, type Host, probeHost, readIdentityFacts } from "./host.ts";
+export { expectCrowd, findProgram, type Host, probeHost, readIdentityFacts } from "./host.ts";
 export {
   chooseIdentity,
   type Identity,

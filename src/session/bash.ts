@@ -22,8 +22,8 @@ export type Ending =
 export interface Sent {
   /** When, as `performance.now()`. */
   readonly at: number;
-  /** The id of the last background job before it; null while the shell has not begun it. */
-  readonly lastJob: number | null;
+  /** The id of the last process made before it; null while the shell has not begun it. */
+  readonly lastPid: number | null;
   readonly ended: Promise<Ending>;
 }
 
@@ -78,7 +78,7 @@ const LONG_BYTES = 4096;
 
 /** A command under way, from our side. */
 interface Current extends Sent {
-  lastJob: number | null;
+  lastPid: number | null;
   /** How it is run, in letters. */
   readonly kind: string;
   readonly isLong: boolean;
@@ -282,7 +282,7 @@ export class Bash {
       shown = (shown + new TextDecoder().decode(bytes)).slice(0, SHOWN_BYTES);
     };
     const current = toCurrent(id, "", false);
-    current.lastJob = 0;
+    current.lastPid = 0;
     current.timer = setTimeout(() => this.#finish({ kind: "deaf" }), timeoutMs);
     this.#current = current;
     void this.#readReports();
@@ -352,9 +352,9 @@ export class Bash {
   }
 
   #hasBegun(current: Current): boolean {
-    const begun = current.lastJob === null ? this.#end.readBegun() : null;
-    if (begun?.id === current.id) current.lastJob = begun.lastJob;
-    return current.lastJob !== null;
+    const begun = current.lastPid === null ? this.#end.readBegun() : null;
+    if (begun?.id === current.id) current.lastPid = begun.lastPid;
+    return current.lastPid !== null;
   }
 
   /** Whatever the command printed, has been printed: it is read before its end is told. */
@@ -397,7 +397,7 @@ function toCurrent(id: string, kind: string, isLong: boolean): Current {
     kind,
     isLong,
     at: performance.now(),
-    lastJob: null,
+    lastPid: null,
     ended: promise,
     resends: 0,
     timer: 0,

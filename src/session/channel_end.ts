@@ -100,7 +100,7 @@ export class ChannelEnd {
   }
 
   /** Reads which command the shell has begun last, and its last background job before; or null. */
-  readBegun(): { readonly id: string; readonly lastJob: number } | null {
+  readBegun(): { readonly id: string; readonly lastPid: number } | null {
     if (!this.#isOpen) return null;
     seek(this.#channel.text, 0, SEEK.SEEK_SET);
     return parseBegun(scratch.subarray(0, readNow(this.#channel.text, scratch)));

@@ -71,13 +71,14 @@ if [[ $__ms_id ]]; then \builtin printf "e %s %s %s\n" "$__ms_id" "$__ms_s" "$__
 
 /**
  * Waits for the next command: how it is run in two letters, and an id that is not the last one again.
- * That it has begun is written over the text, for whoever asks: a report would only wake us up.
+ * That it has begun, and after which process (proc_loadavg(5)), is written over the text, for whoever
+ * asks: a report would only wake us up.
  * It is checked by being parsed within what is never executed: a stray end of a compound command fits
  * nothing there. If that fails, `bash -n` says why; who knows no fault, lets the command itself tell.
  */
 const RECEIVE = String
   .raw`until IFS= \builtin read -r __ms_k <"$__ms_d/kick" && __ms_id=${"$"}{__ms_k:2} && [[ $__ms_k == [cu][in]???????? && $__ms_id != "$__ms_l" ]]; do __ms_id=; [[ -p $__ms_d/kick ]] || __ms_lost; done; __ms_l=$__ms_id;
-IFS= \builtin read -r -d "" __ms_c <"$__ms_d/text"; \builtin printf "s %s %s\n" "$__ms_id" "${"$"}{!-}" 1<>"$__ms_d/text";
+IFS= \builtin read -r -d "" __ms_c <"$__ms_d/text"; __ms_e=; IFS=" " \builtin read -r __ms_e __ms_e __ms_e __ms_e __ms_e </proc/loadavg; \builtin printf "s %s %s\n" "$__ms_id" "$__ms_e" 1<>"$__ms_d/text";
 case $__ms_k in c*) \builtin eval "case x in y) { :$__ms_n$__ms_c$__ms_n$__ms_n} ;; esac" || { __ms_e=$(\exec -a bash "$BASH" -n <<<"$__ms_c" 2>&1); [[ $__ms_e ]] && __ms_k=x; };; esac;
 case $__ms_k in x) __ms_y=x;; *) __ms_z=${"$"}{__ms_p:+"set -$__ms_p; "}; __ms_p=;; esac; :;`;
 

@@ -33,10 +33,10 @@ function parse(line: string): Report | null {
 
 const BEGUN = /^s ([0-9a-f]{8}) (\d{0,10})\n/;
 
-/** Reads which command has begun, and the id of the last background job before it; null for none. */
+/** Reads which command has begun, and the id of the last process made before it; null if it has not. */
 export function parseBegun(
   bytes: Uint8Array,
-): { readonly id: string; readonly lastJob: number } | null {
+): { readonly id: string; readonly lastPid: number } | null {
   const begun = BEGUN.exec(new TextDecoder("latin1").decode(bytes));
-  return begun === null ? null : { id: begun[1]!, lastJob: Number(begun[2]) };
+  return begun === null ? null : { id: begun[1]!, lastPid: Number(begun[2]) };
 }

@@ -63,19 +63,19 @@ export async function stop(
 
 /** Kills what a command has started and left. */
 async function killStarted({ room, bash, sent, mark }: Stoppable): Promise<void> {
-  const lastJob = sent.lastJob ?? 0;
-  await killAll(room, { shell: bash.pid, sinceTicks: toTicks(sent.at), lastJob, mark });
+  const lastPid = sent.lastPid ?? 0;
+  await killAll(room, { shell: bash.pid, sinceTicks: toTicks(sent.at), lastPid, mark });
 }
 
 /** Kills what a session has started, ever. */
 export async function killSession(room: Room, shell: number, mark: string): Promise<void> {
-  await killAll(room, { shell, sinceTicks: 0, lastJob: 0, mark });
+  await killAll(room, { shell, sinceTicks: 0, lastPid: 0, mark });
 }
 
 interface Range {
   readonly shell: number;
   readonly sinceTicks: number;
-  readonly lastJob: number;
+  readonly lastPid: number;
   readonly mark: string;
 }
 

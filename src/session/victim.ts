@@ -7,13 +7,13 @@ export interface Suspicion {
   readonly shell: number;
   /** When the command began, in hundredths of a second since the machine did; 0 for all of the shell's. */
   readonly sinceTicks: number;
-  /** The last job that the shell had put into the background before, by its id; 0 if none. */
-  readonly lastJob: number;
+  /** The last process that had been made in the sandbox before, by its id; 0 if not known. */
+  readonly lastPid: number;
   /** Whether an orphan that left the shell's terminal carries the session's mark. */
   readonly isMarked: (pid: number) => boolean;
 }
 
-/** A job of before can have begun in the same hundredth of a second as the command. */
+/** A process of before can have begun in the same hundredth of a second as the command. */
 const SAME_MOMENT_TICKS = 2;
 
 /** Init adopts orphans. */
@@ -25,12 +25,13 @@ const INIT = 1;
  */
 export function findVictims(
   entries: readonly RoomProcessEntry[],
-  { shell, sinceTicks, lastJob, isMarked }: Suspicion,
+  { shell, sinceTicks, lastPid, isMarked }: Suspicion,
 ): number[] {
   const byPid = new Map(entries.map((entry) => [entry.pid, entry]));
-  const isOlder = ({ pid, startTicks }: RoomProcessEntry, isChild: boolean): boolean =>
+  // By its id alone it would be told wrongly once ids begin anew.
+  const isOlder = ({ pid, startTicks }: RoomProcessEntry): boolean =>
     startTicks < sinceTicks ||
-    (isChild && pid <= lastJob && startTicks <= sinceTicks + SAME_MOMENT_TICKS);
+    (pid <= lastPid && startTicks <= sinceTicks + SAME_MOMENT_TICKS);
 
   const isVictim = (entry: RoomProcessEntry): boolean => {
     const line: RoomProcessEntry[] = [];
@@ -41,9 +42,8 @@ export function findVictims(
     }
     const top = line.at(-1);
     if (top === undefined) return false;
-    const isChild = at?.pid === shell;
-    if (line.some((member) => isOlder(member, isChild))) return false;
-    return isChild || (at?.pid === INIT && (top.session === shell || isMarked(top.pid)));
+    if (line.some(isOlder)) return false;
+    return at?.pid === shell || (at?.pid === INIT && (top.session === shell || isMarked(top.pid)));
   };
   return entries.filter((entry) => !entry.isDead && isVictim(entry)).map(({ pid }) => pid);
 }

@@ -128,8 +128,8 @@ Deno.test("of what comes through the report pipe only reports are taken", () => 
 });
 
 Deno.test("what has begun is read from the beginning of the text", () => {
-  assertEquals(parseBegun(encode("s 0123abcd 17\necho")), { id: "0123abcd", lastJob: 17 });
-  assertEquals(parseBegun(encode("s 0123abcd \n")), { id: "0123abcd", lastJob: 0 });
+  assertEquals(parseBegun(encode("s 0123abcd 17\necho")), { id: "0123abcd", lastPid: 17 });
+  assertEquals(parseBegun(encode("s 0123abcd \n")), { id: "0123abcd", lastPid: 0 });
   for (const text of ["", "echo s 0123abcd \n", "s 0123abcd", "s 0123abc 1\n"]) {
     assertEquals(parseBegun(encode(text)), null);
   }

@@ -9,7 +9,7 @@ const SINCE = 1000;
 /** `pid`, `parent`, `startTicks` and `session`. */
 type Row = readonly [pid: number, parent: number, startTicks: number, session?: number];
 
-function victims(rows: readonly Row[], lastJob = 0, marked: readonly number[] = []): number[] {
+function victims(rows: readonly Row[], lastPid = 0, marked: readonly number[] = []): number[] {
   const init: Row = [1, 0, 0, 1];
   const shell: Row = [SHELL, 0, 500, SHELL];
   const entries: RoomProcessEntry[] = [init, shell, ...rows].map(
@@ -24,7 +24,7 @@ function victims(rows: readonly Row[], lastJob = 0, marked: readonly number[] = 
   return findVictims(entries, {
     shell: SHELL,
     sinceTicks: SINCE,
-    lastJob,
+    lastPid,
     isMarked: (pid) => marked.includes(pid),
   });
 }
@@ -41,8 +41,9 @@ Deno.test("an earlier job is not, nor what it has started since", () => {
   assertEquals(victims([[20, SHELL, 900], [21, 20, 1100]]), []);
 });
 
-Deno.test("a job of the same moment is told by its id from what the command has started", () => {
+Deno.test("what is of the same moment is told by its id from what the command has started", () => {
   assertEquals(victims([[20, SHELL, 1000], [21, SHELL, 1000]], 20), [21]);
+  assertEquals(victims([[20, 1, 1000, 20], [21, 20, 1000, 20], [22, 1, 1000]], 21, [20]), [22]);
   assertEquals(victims([[20, SHELL, 1003]], 20), [20]); // its id has come round again
 });
 
@@ -67,6 +68,6 @@ Deno.test("a table that holds a circle, as one that is read piece by piece can, 
 
 Deno.test("the dead are left to their parents", () => {
   const entry = { pid: 20, parent: SHELL, session: SHELL, startTicks: 1000, isDead: true };
-  const options = { shell: SHELL, sinceTicks: 0, lastJob: 0, isMarked: () => false };
+  const options = { shell: SHELL, sinceTicks: 0, lastPid: 0, isMarked: () => false };
   assertEquals(findVictims([entry], options), []);
 });

@@ -3,6 +3,7 @@ import { BusyError, GoneError, NotFoundError } from "../../errors.ts";
 import { Copier } from "../copier.ts";
 import { freezeUpper, type Frozen, openForkPlace } from "../frozen.ts";
 import type { Node } from "../node.ts";
+import { expectCrowd } from "../../sandbox/mod.ts";
 import { Phases } from "../outcome.ts";
 import { openPlace } from "../prepare.ts";
 import { checkSpec, type SandboxSpec } from "../spec.ts";
@@ -113,6 +114,7 @@ export class Server implements AsyncDisposable {
     this.#shared = new SharedPreparations(node);
     this.#gate = new FairGate({ width: this.options.startJobs, queue: this.options.queue });
     node.engine.crew.pause = () => this.#turns.next();
+    expectCrowd(); // once its engine has raised the limit
     this.#refill = new Refill(node, () => this.#starting === 0);
   }
 

@@ -179,7 +179,7 @@ function bindLate(rows: Readonly<Record<string, Row>>): Symbols {
       if (row.nonblocking === true || ++calls <= BOUND_AFTER) {
         return (pointer ??= findPointer(name, row)).call(...args);
       }
-      const bound = lookUp(name, row) as Call;
+      const bound = lookUp({ [name]: row })[name] as Call;
       symbols[name] = bound;
       return bound(...args);
     };
@@ -187,19 +187,24 @@ function bindLate(rows: Readonly<Record<string, Row>>): Symbols {
   return symbols as unknown as Symbols;
 }
 
-/** A symbol declared as data is its own address. */
+let addresses: Readonly<Record<string, unknown>> | undefined;
+
 function findPointer(name: string, row: Row): { readonly call: Call } {
-  const address = lookUp(name, { name: row.name ?? name, type: "pointer" });
-  return new Deno.UnsafeFnPointer(address as Deno.PointerObject<Row>, row) as unknown as {
-    readonly call: Call;
-  };
+  addresses ??= lookUp(Object.fromEntries(Object.entries(rows).map(toStatic)));
+  const address = addresses[name] as Deno.PointerObject<Row>;
+  return new Deno.UnsafeFnPointer(address, row) as unknown as { readonly call: Call };
+}
+
+/** A symbol declared as data is its own address. */
+function toStatic([name, row]: readonly [string, Row]): [string, Deno.ForeignStatic] {
+  return [name, { name: row.name ?? name, type: "pointer", optional: true }];
 }
 
 /** What is found stays when the handle is closed, for libc itself is never unloaded. */
-function lookUp(name: string, symbol: Row | Deno.ForeignStatic): unknown {
-  const library = Deno.dlopen(LIBRARY, { [name]: symbol });
+function lookUp(symbols: Deno.ForeignLibraryInterface): Readonly<Record<string, unknown>> {
+  const library = Deno.dlopen(LIBRARY, symbols);
   try {
-    return library.symbols[name];
+    return { ...library.symbols };
   } finally {
     library.close();
   }

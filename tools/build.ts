@@ -1,7 +1,8 @@
 /** Builds `dist/minisandbox`: one bundle of all sources, compiled into one file. */
 import { join } from "@std/path/join";
+import { toBytes } from "@std/streams/to-bytes";
 import { BINARY, listFiles, ROOT } from "./checkout.ts";
-import { type BundleName, BUNDLES } from "./launch.ts";
+import { type BundleName, BUNDLES, PACKED } from "./launch.ts";
 
 const STAMP = join(ROOT, "dist/minisandbox.sha256");
 
@@ -20,14 +21,16 @@ export async function build(): Promise<boolean> {
   try {
     const program = join(scratch, "minisandbox");
     const names = Object.keys(BUNDLES) as BundleName[];
-    await Promise.all(names.map((name) => bundle(BUNDLES[name], join(scratch, `${name}.js`))));
+    await Promise.all(names.map((name) => bundle(BUNDLES[name], join(scratch, `${name}.bundle`))));
     for (const name of ["launch.ts", "rehearse.ts"]) {
       await Deno.copyFile(join(ROOT, "tools", name), join(scratch, name));
     }
-    const bundles = names.map((name) => `${name}.js`);
+    for (const name of PACKED) await pack(join(scratch, `${name}.bundle`));
+    const bundles = names.map((name) => `${name}.bundle`);
     await compile(scratch, "rehearse.ts", bundles, join(scratch, "rehearsal"));
     await rehearse(scratch);
     const codes = names.map((name) => `${name}.code`);
+    for (const name of PACKED) await pack(join(scratch, `${name}.code`));
     await compile(scratch, "launch.ts", [...bundles, ...codes], program);
     await Deno.writeTextFile(join(scratch, "stamp"), await toStamp(digest, program));
     await Deno.rename(program, BINARY);
@@ -44,6 +47,12 @@ async function bundle(main: string, path: string): Promise<void> {
   await deno(["bundle", "--platform=deno", "--format=cjs", "--output", path, main]);
   const body = await Deno.readTextFile(path);
   await Deno.writeTextFile(path, `(function (module, require) {${body}\n})`);
+}
+
+/** Puts a file into gzip. */
+async function pack(path: string): Promise<void> {
+  const { readable } = await Deno.open(path);
+  await Deno.writeFile(path, await toBytes(readable.pipeThrough(new CompressionStream("gzip"))));
 }
 
 /** Compiles one file, with files of the same directory beside it, into a program. */

@@ -1,6 +1,6 @@
 /** A worker process as the program starts it, for tests of what it reads and says. */
-import { removeWorker, unpackWorker } from "../../src/cli/worker.ts";
+import { WORKERS } from "../../src/cli/worker.ts";
 
 const [name, ...rest] = Deno.args;
-const command = [removeWorker, unpackWorker].find((worker) => worker.name === name)!;
+const command = WORKERS.find((worker) => worker.name === name)!;
 Deno.exit(await command.run(rest));

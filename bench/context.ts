@@ -25,7 +25,7 @@ export async function openContext(): Promise<Context> {
   for (const folder of folders) {
     await Deno.mkdir(`${folder}/bin`, { recursive: true });
     for (let i = 0; i < FILES; i++) await Deno.writeTextFile(`${folder}/bin/${i}`, `${i}\n`);
-    await run(["tar", "-czf", `${folder}.tar.gz`, "-C", folder, "."]);
+    await run(["tar", "--owner=0", "--group=0", "-czf", `${folder}.tar.gz`, "-C", folder, "."]);
   }
   return {
     scratch,

@@ -2,7 +2,7 @@
 import { join } from "@std/path/join";
 import { toBytes } from "@std/streams/to-bytes";
 import { BINARY, listFiles, ROOT } from "./checkout.ts";
-import { type BundleName, BUNDLES, PACKED } from "./launch.ts";
+import { type BundleName, BUNDLES, PACKED, TIMERS } from "./launch.ts";
 
 const STAMP = join(ROOT, "dist/minisandbox.sha256");
 
@@ -41,12 +41,13 @@ export async function build(): Promise<boolean> {
   return true;
 }
 
-/** Makes one script of a file and all that it imports: a function of `module` and `require`. */
+/** Makes one script of a file and all that it imports: a function of what a script does not have. */
 async function bundle(main: string, path: string): Promise<void> {
   // Not minified: that makes no start faster, and stack traces useless.
   await deno(["bundle", "--platform=deno", "--format=cjs", "--output", path, main]);
   const body = await Deno.readTextFile(path);
-  await Deno.writeTextFile(path, `(function (module, require) {${body}\n})`);
+  const given = `module, require, { ${Object.keys(TIMERS).join(", ")} }`;
+  await Deno.writeTextFile(path, `(function (${given}) {${body}\n})`);
 }
 
 /** Puts a file into gzip. */

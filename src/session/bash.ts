@@ -1,6 +1,6 @@
 /** One bash that reads its commands from a channel: what is sent, reported and printed. */
 import { delay } from "@std/async/delay";
-import { awaitAny, closeQuietly, readable, writable, write } from "../../ffi/mod.ts";
+import { closeQuietly, readable, Watch, writable, write } from "../../ffi/mod.ts";
 import { SetupError } from "../errors.ts";
 import { ChannelEnd, CHUNK_BYTES, closeChannel, LAST_READS } from "./channel_end.ts";
 import { DRIVER, DRIVER_VARIABLES, REPORT_FLAG } from "./driver.ts";
@@ -200,13 +200,17 @@ export class Bash {
 
   /** Takes what the command that was sent prints, and its end, if they come at once and nobody else waits. */
   lookOn(): void {
+    const { master, report } = this.#channel;
+    const watch = new Watch([report, master]);
     const until = performance.now() + PATIENCE_MS;
     while (this.#current !== null && this.#end.isOpen && underWay.size === 1) {
+      if (!this.#isListening) watch.leave(master);
       const left = Math.ceil(until - performance.now());
-      const { master, report } = this.#channel;
-      if (left <= 0 || !awaitAny(this.#isListening ? [master, report] : [report], left)) return;
-      if (this.#isListening) this.#drain(TURN_READS);
-      if (this.#current !== null && !this.#readReport()) return;
+      if (left <= 0 || !watch.wait(left)) return;
+      const isReported = watch.tells(report);
+      // A terminal gives a piece at a time: to look for another at once is in vain.
+      if (this.#isListening) this.#drain(isReported ? TURN_READS : 1);
+      if (isReported && this.#current !== null && !this.#readReport()) return;
     }
   }
 

@@ -66,7 +66,8 @@ export async function makeVariant(
 ): Promise<string> {
   const variant = `${scratch}/${name}.tar.gz`;
   await Deno.writeTextFile(`${scratch}/${name}`, name);
-  const script = 'tar -C "$1" --owner=0 --group=0 -cf - "$2" | head -c 1024 | gzip -n >"$3" && cat "$4" >>"$3"';
+  const script =
+    'tar -C "$1" --owner=0 --group=0 -cf - "$2" | head -c 1024 | gzip -n >"$3" && cat "$4" >>"$3"';
   await run(["sh", "-c", script, "sh", scratch, name, variant, archive]);
   await Deno.remove(`${scratch}/${name}`);
   return variant;

@@ -32,9 +32,10 @@ Cases:
   all       all of these
   engine    the phases of a sandbox in a live engine, and no other system: see engine --help
 
-Systems: bare (the commands without a sandbox), bwrap, crun, runc, docker, podman, untar (the
-published recipe: root only); pexpect, pexpect-fast; tar, tar-synced. One that is missing here is
-skipped, and named. Docker's daemon must run.
+Systems: bare (the commands without a sandbox), bwrap, crun, runc, docker, podman, overlay
+(the mounts alone of what copies on write), untar (the published recipe: root only); pexpect,
+pexpect-fast; tar, tar-synced. One that is missing here is skipped, and named. Docker's daemon must
+run.
 
 Options:
       --counts N,N     so many sandboxes [1,16,64,128,256; memory and disk 16; soak 1000]

@@ -59,11 +59,12 @@ Deno.test("bench engine takes a command of the caller, which must print somethin
 });
 
 Deno.test("bench start and prepare ask each sandbox of each system", forEach, async () => {
-  const peers = "bare,bwrap,runc,untar";
+  const peers = "bare,bwrap,runc,overlay,untar";
   const report = await bench("start", "prepare", "--counts", "2", "--peers", peers);
   const names = report.peers.map(({ name }) => name);
   const of = (count: number) => Object.fromEntries(names.map((name) => [name, count]));
   assertEquals(names.slice(0, 2), ["minisandbox", "bare"]);
+  assert(names.includes("overlay"));
   assertEquals(names.includes("untar"), Deno.uid() === 0); // it mounts as root
   assertEquals(answers(report), {
     "start 2 all of them": of(1),

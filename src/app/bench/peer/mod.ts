@@ -5,6 +5,7 @@ import { bwrap } from "./bwrap.ts";
 import { docker, podman } from "./container.ts";
 import { minisandbox } from "./minisandbox.ts";
 import { crun, runc } from "./oci.ts";
+import { overlay } from "./overlay.ts";
 import { fastPexpect, pexpect } from "./pexpect.ts";
 import { syncedTar, tar } from "./tar.ts";
 import { untar } from "./untar.ts";
@@ -18,6 +19,7 @@ export const PEERS: readonly Peer[] = [
   runc,
   docker,
   podman,
+  overlay,
   untar,
   pexpect,
   fastPexpect,

@@ -21,7 +21,8 @@ export async function build(): Promise<boolean> {
   try {
     const program = join(scratch, "minisandbox");
     const names = Object.keys(BUNDLES) as BundleName[];
-    await Promise.all(names.map((name) => bundle(BUNDLES[name], join(scratch, `${name}.bundle`))));
+    // One after the other: the first one fetches the bundler.
+    for (const name of names) await bundle(BUNDLES[name], join(scratch, `${name}.bundle`));
     for (const name of ["launch.ts", "rehearse.ts"]) {
       await Deno.copyFile(join(ROOT, "tools", name), join(scratch, name));
     }

@@ -10,7 +10,7 @@ import { PROGRAM } from "./peer/minisandbox.ts";
 const ARGUMENTS = [
   ...["start", "prepare", "process", "session", "unpack", "memory", "disk"],
   ...["--counts", "1,16", "--size", "50M", "--json"],
-  ...["--peers", "bare,bwrap,untar,pexpect-fast,tar,tar-synced"],
+  ...["--peers", "bare,bwrap,untar,pexpect-fast,tar"],
 ];
 
 const RECORD = join(ROOT, "bench/ratio.json");

@@ -72,6 +72,7 @@ export async function importEnvironment(
     idmap: node.idmap,
     unpack: node.unpack,
     budget: node.budget,
+    use: "import",
     ...(jobs === undefined ? {} : { jobs }),
     ...(onEvent === undefined ? {} : { onEvent }),
     signal,

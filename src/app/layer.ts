@@ -103,7 +103,10 @@ export async function ensureLayers(
 ): Promise<Layer[]> {
   const { jobs = 2, onEvent = () => {}, signal } = options;
   const ready = findLayers(store, wishes, options);
-  if (ready !== null) return ready;
+  if (ready !== null) {
+    if (isKept(options)) { for (const layer of ready) await store.settle(layer); }
+    return ready;
+  }
 
   const stop = new AbortController();
   const both = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
@@ -117,14 +120,21 @@ export async function ensureLayers(
       total = bytes;
       if (phase !== "unpack") tell(phase, done);
     };
-    using held = new DisposableStack(); // the share of the budget, until all is written out
+    const held = new DisposableStack(); // the share of the budget, until the disk has all
     const hold = (share: Share) => held.use(share);
     try {
       both.throwIfAborted();
       const build: Unpack = (job) => unpackWithin(job, options, { total, hold, tell });
       layers[i] = findLayer(store, request) ??
         await store.ensureLayer(mustHaveArchive(request), build, { onProgress, signal: both });
+      const settled = store.settle(layers[i]).finally(() => held.dispose());
+      if (!isKept(options)) void settled.catch(() => {}); // told when all are settled
+      else {
+        tell("sync", total);
+        await settled;
+      }
     } catch (error) {
+      held.dispose();
       stop.abort(error);
       throw error;
     }
@@ -138,6 +148,11 @@ export async function ensureLayers(
     throw error;
   }
   return layers;
+}
+
+/** A sandbox needs layers now; whoever imports them wants them to stay. */
+function isKept({ use = "sandbox" }: Pick<EnsureOptions, "use">): boolean {
+  return use !== "sandbox";
 }
 
 /** Unpacks once the budget allows it. */
@@ -160,7 +175,6 @@ async function unpackWithin(
   };
   const summary = await unpack({ ...job, onProgress });
   share?.finish(summary.bytes);
-  tell("sync", total);
   return summary;
 }
 

@@ -42,6 +42,7 @@ export async function run(node: Node, spec: SandboxSpec, options: RunOptions): P
   node.startEngine();
   phases.end("holder");
   const report = await prepareAndRun(node, spec, { ...options, keepPlace });
+  await node.store.settle();
   phases.end("close");
   return report;
 }

@@ -34,8 +34,7 @@ Cases:
 
 Systems: bare (the commands without a sandbox), bwrap, crun, runc, docker, podman, overlay
 (the mounts alone of what copies on write), untar (the published recipe: root only); pexpect,
-pexpect-fast; tar, tar-synced. One that is missing here is skipped, and named. Docker's daemon must
-run.
+pexpect-fast; tar. One that is missing here is skipped, and named. Docker's daemon must run.
 
 Options:
       --counts N,N     so many sandboxes [1,16,64,128,256; memory and disk 16; soak 1000]

@@ -128,6 +128,7 @@ async function serve(argv: readonly string[]): Promise<number> {
     stop: stop.first,
     stopNow: stop.second,
   });
+  await node.store.settle();
   return 0;
 }
 

@@ -1,10 +1,10 @@
-/** A layer made: in a directory of its own, written out, and only then given its name. */
-import { AT, close, O, openAt, syncfsWait } from "../../ffi/mod.ts";
+/** A layer made: in a directory of its own, and only when it is whole given its name. */
 import { basename } from "@std/path/basename";
 import { type ArchiveFile, checkUnchanged } from "./digest.ts";
 import type { SetuidPolicy } from "./key.ts";
 import type { Manifest } from "./layer.ts";
 import { type RemoveTree, removeTree } from "./remove.ts";
+import { writeOut } from "./unwritten.ts";
 import { makeWorkDir } from "./work.ts";
 
 /** So often what is being unpacked is written out. */
@@ -47,7 +47,8 @@ export interface BuildRequest {
 }
 
 /**
- * Makes a layer; whatever happens on the way, there is a whole one afterwards or none.
+ * Makes a layer; whatever happens on the way, there is a whole one afterwards or none. The disk may not
+ * have all of it yet.
  *
  * @param store The store's directory.
  */
@@ -81,8 +82,6 @@ export async function buildLayer(
     };
     Deno.writeTextFileSync(`${work.dir}/manifest.json`, JSON.stringify(manifest, null, 2) + "\n");
     Deno.writeTextFileSync(`${work.dir}/lock`, "");
-    await syncDisk(work.dir);
-    signal?.throwIfAborted();
     Deno.renameSync(work.dir, `${store}/layers/${key}`);
   } catch (error) {
     try {
@@ -106,24 +105,20 @@ function makeParents(tree: string, path: string): string {
 
 /** Has the disk take what is being built every now and then, so that little is left at the end. */
 async function writingOut<T>(dir: string, work: () => Promise<T>): Promise<T> {
+  // The first time it takes the layer's mark, which must be there before the layer.
+  const first = writeOut(dir);
   let running: Promise<void> | null = null;
-  const timer = setInterval(() => {
-    // What fails here fails at the end, too, where it is told.
-    running ??= syncDisk(dir).catch(() => {}).finally(() => running = null);
-  }, WRITE_OUT_MS);
+  const write = (written: Promise<void>) => {
+    // What fails on the way fails at the end, too, where it is told.
+    running = written.catch(() => {}).finally(() => running = null);
+  };
+  write(first);
+  const timer = setInterval(() => running ?? write(writeOut(dir)), WRITE_OUT_MS);
   try {
-    return await work();
+    const result = await work();
+    await first;
+    return result;
   } finally {
     clearInterval(timer);
-    await running;
-  }
-}
-
-async function syncDisk(dir: string): Promise<void> {
-  const fd = openAt(AT.AT_FDCWD, dir, O.O_DIRECTORY | O.O_CLOEXEC);
-  try {
-    await syncfsWait(fd);
-  } finally {
-    close(fd);
   }
 }

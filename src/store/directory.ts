@@ -5,7 +5,7 @@ import { UsageError } from "../errors.ts";
 /** The directories of a store, in the order of their making. */
 const DIRECTORIES = [
   ...["layers", "tmp", "locks", "digests", "skeletons", "runs"],
-  ...["bases", "environments", "snapshots"],
+  ...["bases", "environments", "snapshots", "unwritten"],
 ];
 
 /** What holds trees that come and go by the hundred. */

@@ -29,12 +29,13 @@ export class Lock implements Disposable {
   /**
    * Takes a lock, or gives null if another has it.
    *
+   * @param options Whether only a file that is there is locked: null, if it is not.
    * @throws {SyscallError} If the file cannot be made.
    */
-  static tryTake(path: string): Lock | null {
+  static tryTake(path: string, { isThere = false } = {}): Lock | null {
     for (;;) {
-      const flags = O.O_RDWR | O.O_CREAT | O.O_NOFOLLOW | O.O_CLOEXEC;
-      const fd = openAt(AT.AT_FDCWD, path, flags, 0o600);
+      const fd = openLock(path, isThere ? 0 : O.O_CREAT);
+      if (fd === null) return null;
       if (!tryLock(fd)) {
         close(fd);
         return null;
@@ -72,6 +73,16 @@ export class Lock implements Disposable {
     } finally {
       close(this.fd);
     }
+  }
+}
+
+function openLock(path: string, flags: number): number | null {
+  try {
+    const all = O.O_RDWR | O.O_NOFOLLOW | O.O_CLOEXEC | flags;
+    return openAt(AT.AT_FDCWD, path, all, 0o600);
+  } catch (error) {
+    if (flags !== 0 || !isErrno(error, "ENOENT")) throw error;
+    return null;
   }
 }
 

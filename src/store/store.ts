@@ -12,6 +12,7 @@ import { NameShelf } from "./name.ts";
 import { type RemoveTree, removeTree } from "./remove.ts";
 import { makeRunDir, sweepRunDirs } from "./run_dir.ts";
 import { TreeShelf } from "./tree.ts";
+import { Unwritten } from "./unwritten.ts";
 import { makeWorkDir, sweepWorkDirs, type WorkDir } from "./work.ts";
 
 /** A layer by its content. */
@@ -53,6 +54,7 @@ export class Store implements Disposable {
   readonly names: NameShelf;
   readonly #digests: DigestCache;
   readonly #trees: TreeShelf;
+  readonly #unwritten: Unwritten;
   readonly #remove: RemoveTree;
 
   private constructor(dir: string, remove: RemoveTree) {
@@ -61,6 +63,7 @@ export class Store implements Disposable {
     this.catalog = new Catalog(dir, this.names, remove);
     this.#digests = new DigestCache(`${dir}/digests`);
     this.#trees = new TreeShelf(dir, remove);
+    this.#unwritten = new Unwritten(dir, remove);
     this.#remove = remove;
   }
 
@@ -97,7 +100,8 @@ export class Store implements Disposable {
   }
 
   /**
-   * Gives a layer and holds it; makes it first if no process has made it yet.
+   * Gives a layer and holds it; makes it first if no process has made it yet. It can be used at once,
+   * while the disk takes it: see `settle`.
    *
    * @param build Fills the tree.
    * @throws {ArchiveError | NotFoundError | HostError} If it cannot be made.
@@ -129,9 +133,29 @@ export class Store implements Disposable {
         onProgress("unpack", 0, total);
         const onBytes = (done: number) => onProgress("unpack", done, total);
         const job = { ...identity, archive, key, build, signal, onProgress: onBytes };
-        await buildLayer(this.dir, job, this.#remove);
+        const mark = await this.#unwritten.mark(key);
+        try {
+          await buildLayer(this.dir, job, this.#remove);
+        } catch (error) {
+          mark[Symbol.dispose]();
+          throw error;
+        }
+        this.#unwritten.begin(key, mark);
         onProgress("unpack", total, total);
       }
+    } catch (error) {
+      throw explainFailure(this.dir, error);
+    }
+  }
+
+  /**
+   * Resolves once the disk has a layer, or all that were made by this process.
+   *
+   * @throws {HostError} If it cannot take one: that one is gone then, and must be made again.
+   */
+  async settle(layer?: Layer): Promise<void> {
+    try {
+      await (layer === undefined ? this.#unwritten.settleAll() : this.#unwritten.settle(layer.key));
     } catch (error) {
       throw explainFailure(this.dir, error);
     }
@@ -188,7 +212,8 @@ export class Store implements Disposable {
   async sweep(): Promise<number> {
     sweepLocks(`${this.dir}/locks`);
     const removed = await sweepRunDirs(`${this.dir}/runs`, this.#remove, { isForeign: false });
-    return removed + await sweepWorkDirs(`${this.dir}/tmp`, this.#remove);
+    const damaged = await this.#unwritten.sweep();
+    return removed + damaged + await sweepWorkDirs(`${this.dir}/tmp`, this.#remove);
   }
 
   /** Lets trees go. */

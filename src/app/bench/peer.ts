@@ -21,6 +21,14 @@ export interface Peer {
 /** What can be measured of a system. */
 export type Verb = "sandbox" | "process" | "session" | "unpack" | "fork";
 
+/** What an archive was unpacked to. */
+export interface Unpacked {
+  /** Where its files are. */
+  readonly dir: string;
+  /** Resolves once the disk has them all. */
+  readonly settle: () => Promise<void>;
+}
+
 /** A system that is ready. */
 export interface Ground extends AsyncDisposable {
   readonly version: string | null;
@@ -30,8 +38,8 @@ export interface Ground extends AsyncDisposable {
   readonly process?: (argv: readonly string[]) => Promise<string>;
   /** Opens a shell as its users drive one, in a sandbox that is there. */
   readonly session?: () => Promise<Shell>;
-  /** Unpacks an archive, and gives the directory where its files are then. */
-  readonly unpack?: (archive: string, dir: string) => Promise<string>;
+  /** Unpacks an archive until its files can be used. */
+  readonly unpack?: (archive: string, dir: string) => Promise<Unpacked>;
   /** Makes a sandbox that can be copied while it lives. */
   readonly original?: () => Promise<Original>;
   /** Lets it do what it does while nothing is asked: at its own expense, not at the next one's. */

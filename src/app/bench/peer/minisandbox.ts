@@ -11,7 +11,7 @@ import { DEFAULT_SPEC, type SandboxSpec } from "../../spec.ts";
 import { connect, disconnect } from "../../wire.ts";
 import { VERSION } from "../../../version.ts";
 import { OURS } from "../measure.ts";
-import type { Ground, Original, Peer } from "../peer.ts";
+import type { Ground, Original, Peer, Unpacked } from "../peer.ts";
 import { BASH, PipedShell, type Shell } from "../shell.ts";
 import { PATHS, type Site, siteEnv } from "../site.ts";
 
@@ -164,13 +164,19 @@ class Ours implements AsyncDisposable {
     };
   }
 
-  async #unpack(archive: string, dir: string): Promise<string> {
-    using node = new Node(dir);
+  async #unpack(archive: string, dir: string): Promise<Unpacked> {
+    const node = new Node(dir);
     const { idmap, unpack, budget, store } = node;
     const { signal } = this.#site;
     const wishes = [{ archive, path: PATHS.venv }];
     const [layer] = await ensureLayers(store, wishes, { idmap, unpack, budget, signal });
-    using held = layer!;
-    return `${held.tree}${PATHS.venv}`;
+    return {
+      dir: `${layer!.tree}${PATHS.venv}`,
+      settle: async () => {
+        await store.settle(layer);
+        layer![Symbol.dispose]();
+        node[Symbol.dispose]();
+      },
+    };
   }
 }

@@ -7,7 +7,7 @@ import { minisandbox } from "./minisandbox.ts";
 import { crun, runc } from "./oci.ts";
 import { overlay } from "./overlay.ts";
 import { fastPexpect, pexpect } from "./pexpect.ts";
-import { syncedTar, tar } from "./tar.ts";
+import { tar } from "./tar.ts";
 import { untar } from "./untar.ts";
 
 /** In the order in which they are shown. */
@@ -24,5 +24,4 @@ export const PEERS: readonly Peer[] = [
   pexpect,
   fastPexpect,
   tar,
-  syncedTar,
 ];

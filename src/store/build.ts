@@ -8,7 +8,7 @@ import { writeOut } from "./unwritten.ts";
 import { makeWorkDir } from "./work.ts";
 
 /** So often what is being unpacked is written out. */
-const WRITE_OUT_MS = 500;
+const WRITE_OUT_MS = 2000;
 
 /** The name of the list of entries beside a layer's tree. */
 export const LIST = "entries.gz";

@@ -3,14 +3,19 @@
  * boot. If the machine stops meanwhile, the next boot finds the mark of another: such a layer may be
  * damaged, and is made again.
  */
+import { delay } from "@std/async/delay";
 import { AT, close, O, openAt, syncfsWait } from "../../ffi/mod.ts";
 import { moveUnused } from "./hold.ts";
+import { readLayer } from "./layer.ts";
 import { Lock } from "./lock.ts";
 import { type RemoveTree, removeTree } from "./remove.ts";
 import { makeWorkDir } from "./work.ts";
 
 /** Another one after each start of the machine (random(4)). */
 const BOOT_ID = "/proc/sys/kernel/random/boot_id";
+
+/** How often a mark of another process is looked at. */
+const POLL_MS = 20;
 
 /** The marks of a store, and what this process has the disk take. */
 export class Unwritten {
@@ -48,9 +53,12 @@ export class Unwritten {
   /** Resolves once the disk has a layer, whoever made it. @throws {SyscallError} If it does not take it. */
   async settle(key: string): Promise<void> {
     await this.#writing.get(key);
-    if (readMark(this.#path(key)) === null) return;
-    await this.#writeOut(this.#store);
-    await Deno.remove(this.#path(key)).catch(() => {}); // its maker was quicker
+    const path = this.#path(key);
+    while (readMark(path) === bootId()) {
+      const mark = Lock.tryTake(path, { isThere: true });
+      if (mark !== null) return await this.#write(key, mark); // its maker has died
+      await delay(POLL_MS);
+    }
   }
 
   /** Resolves once the disk has all that this process made. @throws {SyscallError} The first failure. */
@@ -63,18 +71,27 @@ export class Unwritten {
     let removed = 0;
     for (const { name: key } of Deno.readDirSync(`${this.#store}/unwritten`)) {
       const path = this.#path(key);
-      const mark = Lock.tryTake(path, { isThere: true });
-      if (mark === null) continue; // its maker is at it
-      if (readMark(path) === bootId()) {
-        this.begin(key, mark);
-        continue;
+      let mark = Lock.tryTake(path, { isThere: true });
+      // Its maker is not waited for; whoever removes a damaged layer is.
+      while (mark === null && isForeign(path)) {
+        await delay(POLL_MS);
+        mark = Lock.tryTake(path, { isThere: true });
       }
-      using _mark = mark;
-      using work = makeWorkDir(`${this.#store}/tmp`, 0o700);
-      if (moveUnused(this.#layer(key), `${work.dir}/layer`, () => false)) removed++;
-      await this.#remove(work.dir);
+      if (mark === null) continue;
+      if (!isForeign(path)) this.begin(key, mark);
+      else if (await this.#removeDamaged(key, mark)) removed++;
     }
     return removed;
+  }
+
+  async #removeDamaged(key: string, mark: Lock): Promise<boolean> {
+    using work = makeWorkDir(`${this.#store}/tmp`, 0o700);
+    const isMoved = moveUnused(this.#layer(key), `${work.dir}/layer`, () => false);
+    await this.#remove(work.dir);
+    // Another node may share the store, and use what a process of its own had no time to write out.
+    if (isMoved || readLayer(`${this.#store}/layers`, key) === null) mark[Symbol.dispose]();
+    else close(mark.fd);
+    return isMoved;
   }
 
   async #write(key: string, mark: Lock): Promise<void> {
@@ -83,7 +100,7 @@ export class Unwritten {
       await this.#writeOut(this.#store);
     } catch (error) {
       using work = makeWorkDir(`${this.#store}/tmp`, 0o700);
-      await Deno.rename(this.#layer(key), `${work.dir}/layer`).catch(() => {}); // it is gone
+      renameIfThere(this.#layer(key), `${work.dir}/layer`);
       await this.#remove(work.dir);
       throw error;
     }
@@ -106,6 +123,20 @@ export async function writeOut(dir: string): Promise<void> {
   } finally {
     close(fd);
   }
+}
+
+function renameIfThere(from: string, to: string): void {
+  try {
+    Deno.renameSync(from, to);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
+/** Whether a mark is of another boot. */
+function isForeign(path: string): boolean {
+  const mark = readMark(path);
+  return mark !== null && mark !== bootId();
 }
 
 /** The boot of a mark: empty, if the machine stopped before the disk had it; null if there is none. */

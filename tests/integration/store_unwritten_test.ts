@@ -94,8 +94,25 @@ Deno.test("what a dead process of this boot left is written out, what a living o
   assert(isThere(store, key));
 
   using _mark = await new Unwritten(store.dir).mark(key);
-  Deno.writeTextFileSync(`${store.dir}/unwritten/${key}`, "of another node");
   assertEquals([await store.sweep(), isThere(store, key)], [0, true]);
+});
+
+Deno.test("a layer that another node uses stays marked, and who removes a damaged one is waited for", async () => {
+  using temp = tempDir();
+  const { store, wish } = open(temp);
+  const key = await make({ store, wish });
+  const path = `${store.dir}/unwritten/${key}`;
+  Deno.writeTextFileSync(path, "of another node");
+  {
+    const [layer] = await ensureLayers(store, [wish], options);
+    using _held = layer!;
+    assertEquals([await store.sweep(), isThere(store, key)], [0, true]);
+    assertEquals(Deno.readTextFileSync(path), "of another node");
+  }
+  const stores = Array.from({ length: 8 }, () => Store.open(store.dir));
+  const removed = await Promise.all(stores.map((it) => it.sweep()));
+  assertEquals(removed.toSorted(), [0, 0, 0, 0, 0, 0, 0, 1]);
+  assertEquals([isThere(store, key), names(`${store.dir}/unwritten`)], [false, []]);
 });
 
 Deno.test("a layer that the disk does not take is gone, and whoever waits is told", async () => {

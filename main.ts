@@ -1,4 +1,4 @@
-/** The program: hands its arguments to the command line and exits with the answer. */
+/** The program from its sources; the compiled one begins in `tools/launch.ts`, with the same `main`. */
 import { main } from "./src/cli/main.ts";
 
 if (import.meta.main) Deno.exit(await main(Deno.args));

@@ -125,7 +125,9 @@ Deno.test("a shell that takes no more commands is replaced", async () => {
   await using other = await openIn(session.sandbox);
   const pid = (await session.print("cd /usr; export a=1; trap 'while :; do :; done' USR1; echo $$"))
     .trim();
-  await other.print(`kill -USR1 ${pid}`);
+  // It sleeps once it has kept its state, and waits for the next command.
+  const sleeps = `read -r _ _ s _ </proc/${pid}/stat && [[ $s == S ]]`;
+  await other.print(`until ${sleeps}; do :; done; kill -USR1 ${pid}`);
   const lost = await session.run("echo never", { timeoutMs: null });
   assertEquals([lost.outcome, lost.text, lost.restarted], [{ kind: "timedOut" }, "", true]);
   assertEquals(await session.print("pwd; echo $a"), "/usr\n1\n");

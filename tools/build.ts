@@ -1,4 +1,4 @@
-/** Builds `dist/minisandbox`: one bundle of all sources, compiled into one file. */
+/** Builds `dist/minisandbox`: the sources in three bundles, and what V8 makes of them, in one file. */
 import { join } from "@std/path/join";
 import { toBytes } from "@std/streams/to-bytes";
 import { BINARY, listFiles, ROOT } from "./checkout.ts";
@@ -64,7 +64,7 @@ async function compile(
   files: readonly string[],
   program: string,
 ): Promise<void> {
-  // Times are embedded too.
+  // Times are embedded too: two builds shall not differ by them.
   for (const name of [main, ...files]) await Deno.utime(join(dir, name), 0, 0);
   await deno([
     ...["compile", "--no-config", "--no-check", "--no-code-cache", "--no-npm", "--no-remote"],
@@ -92,10 +92,7 @@ async function rehearse(dir: string): Promise<void> {
   };
   const must = async (...args: string[]) => {
     const fault = await rehearsal(...args);
-    if (fault !== null) {
-      throw new Error(`Cannot rehearse ${args.join(" ")}:
-${fault}`);
-    }
+    if (fault !== null) throw new Error(`Cannot rehearse ${args.join(" ")}:\n${fault}`);
   };
   await must("layer", "pack", join(ROOT, "src"), "-o", at("src.tar.gz"));
   await must("layer", "pack", join(ROOT, "ffi"), "-o", at("ffi.tar.gz"));
@@ -140,14 +137,8 @@ async function digestSources(): Promise<string> {
 }
 
 async function listSources(): Promise<string[]> {
-  const roots = [
-    "deno.json",
-    "deno.lock",
-    "main.ts",
-    "tools/build.ts",
-    "tools/launch.ts",
-    "tools/rehearse.ts",
-  ];
+  const tools = ["build", "launch", "rehearse"].map((name) => `tools/${name}.ts`);
+  const roots = ["deno.json", "deno.lock", ...tools];
   return [...roots, ...await listFiles("ffi"), ...await listFiles("src")];
 }
 

@@ -104,8 +104,13 @@ export async function ensureLayers(
   const { jobs = 2, onEvent = () => {}, signal } = options;
   const ready = findLayers(store, wishes, options);
   if (ready !== null) {
-    if (isKept(options)) { for (const layer of ready) await store.settle(layer); }
-    return ready;
+    try {
+      for (const layer of isKept(options) ? ready : []) await store.settle(layer);
+      return ready;
+    } catch (error) {
+      release(ready);
+      throw error;
+    }
   }
 
   const stop = new AbortController();

@@ -62,12 +62,9 @@ See minisandbox COMMAND --help. Also: --version.`;
 }
 
 function unknown(name: string): UsageError {
+  const nearest = closestString(name, Object.keys(SUBCOMMANDS));
   return new UsageError(
     `Cannot read the command line: ${JSON.stringify(name)} is no known command`,
-    {
-      remedy: `Did you mean ${
-        closestString(name, Object.keys(SUBCOMMANDS))
-      }? See minisandbox --help.`,
-    },
+    { remedy: `Did you mean ${nearest}? See minisandbox --help.` },
   );
 }

@@ -99,7 +99,7 @@ export class ChannelEnd {
     if (this.#isOpen) ftruncate(this.#channel.text, KEPT_BYTES);
   }
 
-  /** Reads which command the shell has begun last, and its last background job before; or null. */
+  /** Reads which command the shell has begun last, and the last process made before; or null. */
   readBegun(): { readonly id: string; readonly lastPid: number } | null {
     if (!this.#isOpen) return null;
     seek(this.#channel.text, 0, SEEK.SEEK_SET);

@@ -25,7 +25,7 @@ export class Histogram {
     this.#count++;
     this.#sumMs += ms;
     this.#maxMs = Math.max(this.#maxMs, ms);
-    for (const [i, bound] of BOUNDS_MS.entries()) if (ms <= bound) this.#atMost[i]!++;
+    for (let i = BOUNDS_MS.length - 1; i >= 0 && ms <= BOUNDS_MS[i]!; i--) this.#atMost[i]!++;
   }
 
   /** What was counted. */

@@ -1,6 +1,7 @@
 /** Keeps namespaces and directories ready for the next sandboxes, made while nothing else is. */
 import { delay } from "@std/async/delay";
 import type { Node } from "../node.ts";
+import { Crowd } from "./crowd.ts";
 
 /** For so many sandboxes all is kept ready at least, and at most. */
 const LEAST = 16;
@@ -12,17 +13,20 @@ const SHARE = 16;
 /** After so long without a start the server counts as idle. */
 const IDLE_MS = 20;
 
+/** After so long without a start, programs that take all processors are not waited for any longer. */
+const PATIENCE_MS = 1000;
+
 /**
- * Fills the pools, for one sandbox a turn: with as many as the last crowd took, since a trainer asks for
- * the next one of that size.
+ * Fills the pools, for one sandbox a turn: with as many as a crowd took not long ago, since a trainer
+ * asks for the next one of that size.
  */
 export class Refill implements AsyncDisposable {
   readonly #node: Node;
   readonly #isIdle: () => boolean;
   readonly #most: number;
   #timer: number | undefined;
-  /** How many were made since the pool was full. */
-  #crowd = 0;
+  #wokenMs = 0;
+  readonly #crowd = new Crowd();
   #isFull = false;
   #onFull = Promise.withResolvers<void>();
   #running: Promise<void> | null = null;
@@ -38,13 +42,12 @@ export class Refill implements AsyncDisposable {
   wake(made: number): void {
     if (this.#isOver) return;
     if (this.#isFull) {
-      this.#crowd = 0;
       this.#isFull = false;
       this.#onFull = Promise.withResolvers();
     }
-    this.#crowd += made;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#begin(), IDLE_MS);
+    this.#wokenMs = performance.now();
+    this.#crowd.add(made, this.#wokenMs);
+    this.#beginSoon();
   }
 
   /** For how many all is ready. */
@@ -54,7 +57,7 @@ export class Refill implements AsyncDisposable {
 
   /** For how many it is to be. */
   get wanted(): number {
-    return Math.min(Math.max(this.#crowd, LEAST), this.#most);
+    return Math.min(Math.max(this.#crowd.expected, LEAST), this.#most);
   }
 
   /** Resolves once the pool is as it is kept. */
@@ -62,8 +65,18 @@ export class Refill implements AsyncDisposable {
     return this.#onFull.promise;
   }
 
+  #beginSoon(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#begin(), IDLE_MS);
+  }
+
   #begin(): void {
     this.#running ??= this.#fill().finally(() => this.#running = null);
+  }
+
+  /** Whoever is at work in the sandboxes is not to wait for those to come. */
+  get #isPatient(): boolean {
+    return performance.now() - this.#wokenMs < PATIENCE_MS;
   }
 
   async #fill(): Promise<void> {
@@ -71,9 +84,11 @@ export class Refill implements AsyncDisposable {
     try {
       while (places.ready !== null && places.ready < this.wanted) {
         if (this.#isOver || !this.#isIdle()) return;
+        if (this.#isPatient && isCrowded()) return this.#beginSoon();
         await places.fill(this.ready + 1);
         await delay(0);
       }
+      this.#crowd.complete(performance.now());
       await places.keep(this.wanted);
     } catch { /* whoever asks for the next sandbox hears why */ }
     this.#isFull = true;
@@ -87,4 +102,10 @@ export class Refill implements AsyncDisposable {
     await this.#running;
     this.#onFull.resolve();
   }
+}
+
+/** Says whether more want a processor than there are, this thread among them (proc_loadavg(5)). */
+function isCrowded(): boolean {
+  const [, running] = /(\d+)\//.exec(Deno.readTextFileSync("/proc/loadavg")) ?? [];
+  return Number(running) > navigator.hardwareConcurrency;
 }

@@ -56,6 +56,7 @@ export const S = {
   S_IFREG: 0o100000,
   S_IFLNK: 0o120000,
   S_IFSOCK: 0o140000,
+  S_IXUSR: 0o100,
   S_ISGID: 0o002000,
 } as const;
 
@@ -213,6 +214,7 @@ export const EPOLL = {
   EPOLLIN: 1,
   EPOLLOUT: 4,
   EPOLLONESHOT: 0x4000_0000,
+  EPOLLET: 0x8000_0000,
 } as const;
 
 /** Flags of `eventfd(2)`. */
@@ -242,6 +244,7 @@ export const IOCTL = {
   TCSETSF: 0x5404,
   TCFLSH: 0x540b,
   TIOCSCTTY: 0x540e,
+  FIONREAD: 0x541b,
   TIOCSTI: 0x5412,
   TIOCSWINSZ: 0x5414,
   TIOCLINUX: 0x541c,

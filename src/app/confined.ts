@@ -85,7 +85,8 @@ export class Worker {
     const { binds, ...input } = archiveInput(file, Deno.statSync(file).uid!, identity);
     const args = [
       ...["__unpack", "--into", into, "--list", LIST, "--name", name, "--owners", owners],
-      ...["--setuid", setuid, ...limitOptions(this.#limits), ...input.args],
+      ...["--setuid", setuid, "--git-index", "refresh"],
+      ...[...limitOptions(this.#limits), ...input.args],
       ...(at === tree ? ["--whiteouts", "oci", "--devices", "skip"] : []),
     ];
     let summary: UnpackSummary | undefined;

@@ -191,8 +191,8 @@ export async function unpackHere(job: BuildJob): Promise<Built> {
   const { archive, at, onProgress, signal } = job;
   const file = await Deno.open(archive);
   using list = new EntryListWriter(job.list);
-  const common = { name: archive, owners: "root", setuid: job.setuid } as const;
-  const options = { ...common, onProgress, onEntry: list.add, signal };
+  const common = { name: archive, owners: "root", gitIndex: "refresh" } as const;
+  const options = { ...common, setuid: job.setuid, onProgress, onEntry: list.add, signal };
   const summary = await unpackInto(at, file.readable, options);
   list.finish();
   return { ...summary, diskBytes: list.diskBytes };

@@ -21,8 +21,11 @@ const STDIN = 0;
 const PROGRESS_MS = 50;
 
 /** What `__unpack` is told. */
-export interface UnpackWork
-  extends Pick<UnpackOptions, "name" | "owners" | "limits" | "setuid" | "whiteouts" | "devices"> {
+export interface UnpackWork extends
+  Pick<
+    UnpackOptions,
+    "name" | "owners" | "limits" | "setuid" | "whiteouts" | "devices" | "gitIndex"
+  > {
   /** The archive's path; null for stdin. */
   readonly archive: string | null;
   /** The directory to unpack into. */

@@ -1,8 +1,10 @@
 /** Unpacks one archive beneath a directory, as a stream, whatever it holds. */
 import { AT, close, O, openAt, SyscallError } from "../../ffi/mod.ts";
 import { HostError } from "../errors.ts";
+import { fromByteText } from "./byte_text.ts";
 import type { Counts } from "./count.ts";
 import { TarDecoder } from "./decode.ts";
+import { refreshGitIndex } from "./git_refresh.ts";
 import { DEFAULT_LIMITS, type UnpackLimits } from "./limit.ts";
 import type { OwnerPolicy } from "./owner.ts";
 import { Place, showName } from "./place.ts";
@@ -27,6 +29,8 @@ export interface UnpackOptions {
   readonly whiteouts?: WritePolicy["whiteouts"];
   /** By default an archive that holds a device, other than a whiteout, is refused. */
   readonly devices?: WritePolicy["devices"];
+  /** `refresh` has the indexes of git repositories know their files; by default they are left alone. */
+  readonly gitIndex?: "keep" | "refresh";
   readonly limits?: Partial<UnpackLimits>;
   /** Called with the bytes of the archive read so far. */
   readonly onProgress?: (bytesRead: number) => void;
@@ -74,6 +78,11 @@ export async function unpack(
     }
     decoder.finish(tar.isSealed);
     writer.finish();
+    for (const path of options.gitIndex === "refresh" ? writer.gitIndexes : []) {
+      place.entry = fromByteText(path);
+      const record = refreshGitIndex(root, path);
+      if (record !== null) options.onEntry?.(record);
+    }
   } catch (error) {
     throw error instanceof SyscallError ? explain(error, place) : error;
   }

@@ -4,6 +4,7 @@ import { fromByteText, toCString } from "./byte_text.ts";
 import { countLoss, type Counts, noCounts } from "./count.ts";
 import { describeOpen, Describer } from "./describe.ts";
 import type { Entry, EntrySink } from "./entry.ts";
+import { isGitIndex } from "./git_refresh.ts";
 import { FileQueue, type LateFile } from "./file_queue.ts";
 import type { UnpackLimits } from "./limit.ts";
 import { Maker } from "./make.ts";
@@ -22,6 +23,8 @@ export interface WritePolicy extends OwnerPolicy {
 /** Writes entries beneath a root; directories get owner, mode and time at the end. */
 export class TreeWriter implements EntrySink, Disposable {
   readonly counts: Counts = noCounts();
+  /** The indexes of git repositories, if they are what their names say. */
+  readonly gitIndexes = new Set<string>();
   readonly #place: Place;
   readonly #limits: UnpackLimits;
   readonly #policy: WritePolicy;
@@ -155,6 +158,7 @@ export class TreeWriter implements EntrySink, Disposable {
 
   #beginFile(path: string, entry: Entry): void {
     if (entry.size > this.#limits.maxBytes) throw this.#tooLarge();
+    if (isGitIndex(path)) this.gitIndexes.add(path);
     const { directory, leaf } = splitPath(path);
     const name = toCString(leaf);
     if (this.#queue.takes(entry, name)) {

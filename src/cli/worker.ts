@@ -23,6 +23,7 @@ const UNPACK_HELP = `Unpacks an archive: __unpack --into DIR [OPTION]...
       --setuid keep|drop       setuid and setgid bits [keep]
       --whiteouts plain|oci    what .wh. names are: files, or marks of an OCI layer [plain]
       --devices refuse|skip    device nodes that are no whiteouts [refuse]
+      --git-index keep|refresh whether indexes of git repositories know their files [keep]
       --max-bytes N, --max-entries N, --max-depth N
                                the most that is taken`;
 
@@ -40,6 +41,7 @@ const unpackWorker: Worker = {
       setuid: { kind: "value" },
       whiteouts: { kind: "value" },
       devices: { kind: "value" },
+      "git-index": { kind: "value" },
       "max-bytes": { kind: "value" },
       "max-entries": { kind: "value" },
       "max-depth": { kind: "value" },
@@ -56,6 +58,7 @@ const unpackWorker: Worker = {
       setuid: oneOf(["keep", "drop"], options.setuid ?? "keep"),
       whiteouts: oneOf(["plain", "oci"], options.whiteouts ?? "plain"),
       devices: oneOf(["refuse", "skip"], options.devices ?? "refuse"),
+      gitIndex: oneOf(["keep", "refresh"], options["git-index"] ?? "keep"),
       limits: {
         ...limit("maxBytes", options["max-bytes"]),
         ...limit("maxEntries", options["max-entries"]),

@@ -1,6 +1,6 @@
 /** Wrappers of the epoll and eventfd calls, one call each. */
 import { EFD, EPOLL } from "./constant.ts";
-import { check } from "./errno.ts";
+import { attempt, check, ERRNO } from "./errno.ts";
 import { EPOLL_EVENT_BY_MACHINE } from "./layout.ts";
 import { libc } from "./libc.ts";
 import { machine } from "./machine.ts";
@@ -12,21 +12,35 @@ export function epollCreate(): number {
   return check(libc.epoll_create1(EPOLL.EPOLL_CLOEXEC), () => "epoll_create1(EPOLL_CLOEXEC)");
 }
 
-/** Wraps `epoll_ctl(2)`; an event tells the descriptor. @throws {SyscallError} If refused. */
+/** What is done with a descriptor, and how it is refused to one of the other kind: watched already, or not. */
+const REFUSALS = {
+  EPOLL_CTL_ADD: [ERRNO.EEXIST],
+  EPOLL_CTL_MOD: [ERRNO.ENOENT],
+  EPOLL_CTL_DEL: [ERRNO.ENOENT],
+} as const;
+
+/**
+ * Wraps `epoll_ctl(2)`; an event tells the descriptor. False if it is watched already and should not be,
+ * or is not and should be.
+ *
+ * @throws {SyscallError} If refused for another reason.
+ */
 export function epollControl(
   epoll: number,
-  operation: "EPOLL_CTL_ADD" | "EPOLL_CTL_MOD" | "EPOLL_CTL_DEL",
+  operation: keyof typeof REFUSALS,
   fd: number,
   events: number,
-): void {
+): boolean {
   const event = new Uint8Array(EVENT.size + 64); // past 64 bytes it lies outside of the heap that moves
   const view = new DataView(event.buffer);
   view.setUint32(EVENT.events, events, true);
   view.setInt32(EVENT.data, fd, true);
-  check(
-    libc.epoll_ctl(epoll, EPOLL[operation], fd, event),
+  const result = attempt(
+    () => libc.epoll_ctl(epoll, EPOLL[operation], fd, event),
+    REFUSALS[operation],
     () => `epoll_ctl(${epoll}, ${operation}, ${fd})`,
   );
+  return result === 0;
 }
 
 /** What an `epoll_wait` has found. */

@@ -120,6 +120,8 @@ const rows = {
   eventfd: { parameters: ["u32", "i32"], result: "i32" },
   // int ioctl(int fd, unsigned long request, void *argp);
   ioctl: { parameters: ["i32", "u64", "buffer"], result: "i32" },
+  // int sched_yield(void);
+  sched_yield: { parameters: [], result: "i32" },
   // int ioctl(int fd, unsigned long request, int value);
   ioctl_value: { name: "ioctl", parameters: ["i32", "u64", "i64"], result: "i32" },
   // int getrlimit(int resource, struct rlimit *rlim);

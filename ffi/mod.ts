@@ -13,7 +13,16 @@ export { type Machine, machine } from "./machine.ts";
 export { Memory } from "./memory.ts";
 export * from "./metadata.ts";
 export * from "./process.ts";
-export { ended, forget, hungUp, readable, writable } from "./readiness.ts";
+export {
+  ended,
+  forget,
+  hearArrivals,
+  hungUp,
+  ignoreArrivals,
+  readable,
+  watchArrivals,
+  writable,
+} from "./readiness.ts";
 export * from "./socket.ts";
 export { NR, NR_BY_MACHINE, NR_ONLY_X86_64, type SyscallName } from "./syscall_number.ts";
 export * from "./terminal.ts";

@@ -18,6 +18,11 @@ export interface Waited {
   readonly peakMemoryBytes: number;
 }
 
+/** Wraps `sched_yield(2)`: whoever waits for this processor runs first. */
+export function yieldProcessor(): void {
+  libc.sched_yield();
+}
+
 /** Wraps `kill(2)`. @throws {SyscallError} If refused. */
 export function kill(pid: number, signal: number): void {
   check(libc.kill(pid, signal), () => `kill(${pid}, ${signal})`);

@@ -5,7 +5,10 @@ import { isErrno } from "./errno.ts";
 import { read, write } from "./file.ts";
 import { awaitReadable } from "./wait.ts";
 
-/** Resolves once a descriptor can be read, has ended, or `timeoutMs` have passed (then false). */
+/**
+ * Resolves once a descriptor can be read, has ended, or `timeoutMs` have passed (then false); after
+ * `watchArrivals`, once something has come since it did so last.
+ */
 export function readable(fd: number, timeoutMs = -1): Promise<boolean> {
   return waitFor(fd, EPOLL.EPOLLIN, timeoutMs);
 }
@@ -35,9 +38,29 @@ export function hungUp(fd: number): Promise<boolean> {
 /** Ends every wait for a descriptor, with false: it is about to be closed. */
 export function forget(fd: number): void {
   const interested = waiting.get(fd);
-  if (interested === undefined) return;
+  const isWatched = arrivals.delete(fd);
+  if (interested === undefined && !isWatched) return;
   drop(fd);
-  for (const { resolve } of interested) resolve(false);
+  for (const { resolve } of interested ?? []) resolve(false);
+}
+
+/**
+ * Watches a descriptor for good, until `forget`: to wait for a terminal costs nothing then. To ask a terminal
+ * whether there is something waits for a thread of the kernel, and a wait that begins asks.
+ */
+export function watchArrivals(fd: number): void {
+  arrivals.set(fd, { isKnown: true });
+  arm(fd);
+}
+
+/** Watches it no more until `hearArrivals`: whoever looks himself need not be told, which costs time. */
+export function ignoreArrivals(fd: number): void {
+  if (arrivals.has(fd)) control(fd, EPOLL.EPOLLET);
+}
+
+/** Watches it again; what is there by now, has come. */
+export function hearArrivals(fd: number): void {
+  if (arrivals.has(fd)) arm(fd);
 }
 
 interface Waiter {
@@ -47,6 +70,9 @@ interface Waiter {
 
 /** Who waits for what; a descriptor is watched for as long as it stands here. */
 const waiting = new Map<number, Waiter[]>();
+
+/** Descriptors watched for good, and whether who waits for one has been told of all that came. */
+const arrivals = new Map<number, { isKnown: boolean }>();
 
 /** How many descriptors one wait tells of at most. */
 const BATCH = 256;
@@ -58,6 +84,12 @@ let watch: { readonly epoll: number; readonly nudge: number } | undefined;
 let isPumping = false;
 
 function waitFor(fd: number, events: number, timeoutMs: number): Promise<boolean> {
+  const arrival = arrivals.get(fd);
+  const isArrival = arrival !== undefined && events === EPOLL.EPOLLIN;
+  if (isArrival && !arrival.isKnown) {
+    arrival.isKnown = true;
+    return Promise.resolve(true);
+  }
   return new Promise((resolve) => {
     const waiter: Waiter = {
       events,
@@ -70,7 +102,8 @@ function waitFor(fd: number, events: number, timeoutMs: number): Promise<boolean
     if (interested === undefined) waiting.set(fd, [waiter]);
     else interested.push(waiter);
     try {
-      arm(fd);
+      if (isArrival) startPump();
+      else arm(fd);
     } catch (error) {
       remove(fd, waiter);
       // A regular file is always ready, and epoll does not take it.
@@ -84,21 +117,22 @@ function waitFor(fd: number, events: number, timeoutMs: number): Promise<boolean
   });
 }
 
-/** Watches a descriptor for all that is wanted of it, once. */
+/** Watches a descriptor for all that is wanted of it, once, or for good. */
 function arm(fd: number): void {
+  const wanted = waiting.get(fd) ?? [];
+  const usual = arrivals.has(fd) ? EPOLL.EPOLLET | EPOLL.EPOLLIN : EPOLL.EPOLLONESHOT;
+  control(fd, wanted.reduce<number>((all, waiter) => all | waiter.events, usual));
+  if (wanted.length > 0) startPump();
+}
+
+function control(fd: number, events: number): void {
   const { epoll } = watch ??= openWatch();
-  const wanted = waiting.get(fd)!;
-  const events = wanted.reduce<number>(
-    (all, waiter) => all | waiter.events,
-    EPOLL.EPOLLONESHOT,
-  );
-  try {
-    epollControl(epoll, "EPOLL_CTL_ADD", fd, events);
-  } catch (error) {
-    if (!isErrno(error, "EEXIST")) throw error;
-    epollControl(epoll, "EPOLL_CTL_MOD", fd, events);
-  }
-  if (!isPumping) void pump(watch);
+  const operations = ["EPOLL_CTL_MOD", "EPOLL_CTL_ADD"] as const; // most have been waited for before
+  while (!operations.some((operation) => epollControl(epoll, operation, fd, events)));
+}
+
+function startPump(): void {
+  if (!isPumping) void pump(watch ??= openWatch());
 }
 
 function openWatch(): { readonly epoll: number; readonly nudge: number } {
@@ -118,12 +152,13 @@ function drop(fd: number): void {
   waiting.delete(fd);
   if (watch === undefined) return;
   const { epoll, nudge } = watch;
+  if (waiting.size === 0 && isPumping) write(nudge, ONE);
+  if (arrivals.has(fd)) return;
   try {
     epollControl(epoll, "EPOLL_CTL_DEL", fd, 0);
   } catch (error) {
-    if (!isErrno(error, "ENOENT", "EBADF", "EPERM")) throw error;
+    if (!isErrno(error, "EBADF", "EPERM")) throw error;
   }
-  if (waiting.size === 0 && isPumping) write(nudge, ONE);
 }
 
 const ONE = new Uint8Array(new BigUint64Array([1n]).buffer);
@@ -149,9 +184,14 @@ function tell(fd: number, events: number): void {
   const isOver = (events & ~(EPOLL.EPOLLIN | EPOLL.EPOLLOUT)) !== 0;
   const rest = interested.filter((waiter) => !isOver && (waiter.events & events) === 0);
   if (rest.length === 0) waiting.delete(fd);
-  else {
-    waiting.set(fd, rest);
-    arm(fd);
+  else waiting.set(fd, rest);
+  const arrival = arrivals.get(fd);
+  if (arrival !== undefined) {
+    const isTold = interested.some((it) => it.events === EPOLL.EPOLLIN && !rest.includes(it));
+    // An end comes only once, and may come with the last bytes: whoever reads those is to look again.
+    if (isOver || (!isTold && (events & EPOLL.EPOLLIN) !== 0)) arrival.isKnown = false;
   }
+  // One that is watched for good is told of being writable over and over, if nobody says otherwise.
+  if (arrival === undefined ? rest.length > 0 : (events & EPOLL.EPOLLOUT) !== 0) arm(fd);
   for (const waiter of interested) if (!rest.includes(waiter)) waiter.resolve(true);
 }

@@ -1,6 +1,16 @@
 /** One bash that reads its commands from a channel: what is sent, reported and printed. */
 import { delay } from "@std/async/delay";
-import { closeQuietly, readable, Watch, writable, write } from "../../ffi/mod.ts";
+import {
+  closeQuietly,
+  hearArrivals,
+  ignoreArrivals,
+  readable,
+  unreadBytes,
+  Watch,
+  writable,
+  write,
+  yieldProcessor,
+} from "../../ffi/mod.ts";
 import { SetupError } from "../errors.ts";
 import { ChannelEnd, CHUNK_BYTES, closeChannel, LAST_READS } from "./channel_end.ts";
 import { DRIVER, DRIVER_VARIABLES, REPORT_FLAG } from "./driver.ts";
@@ -42,7 +52,7 @@ export interface BashOptions {
   readonly state?: string;
 }
 
-/** So many reads, and the others have their turn. */
+/** So many reads take what is there when a command has ended. */
 const TURN_READS = 64;
 
 /**
@@ -50,6 +60,12 @@ const TURN_READS = 64;
  * comes in small pieces. To be told of each costs more, and whoever else wants something waits no longer.
  */
 const PATIENCE_MS = 2;
+
+/** So often others have the processor before we stand still: they may be about to print. */
+const YIELDS = 50;
+
+/** After so many pieces at once we are not told of more meanwhile. */
+const MANY_PIECES = 4;
 
 /** Commands under way, in all shells. */
 const underWay = new Set<Current>();
@@ -203,15 +219,37 @@ export class Bash {
     const { master, report } = this.#channel;
     const watch = new Watch([report, master]);
     const until = performance.now() + PATIENCE_MS;
+    using undo = new DisposableStack();
+    let pieces = 0;
     while (this.#current !== null && this.#end.isOpen && underWay.size === 1) {
-      if (!this.#isListening) watch.leave(master);
       const left = Math.ceil(until - performance.now());
-      if (left <= 0 || !watch.wait(left)) return;
+      if (left <= 0) return;
+      if (this.#isListening && this.#takePiece()) {
+        if (++pieces !== MANY_PIECES) continue;
+        ignoreArrivals(master);
+        undo.defer(() => hearArrivals(master));
+        continue;
+      }
+      if (!this.#isListening) watch.leave(master);
+      if (!watch.wait(left)) return;
       const isReported = watch.tells(report);
-      // A terminal gives a piece at a time: to look for another at once is in vain.
       if (this.#isListening) this.#drain(isReported ? TURN_READS : 1);
       if (isReported && this.#current !== null && !this.#readReport()) return;
     }
+  }
+
+  /** Takes a piece of output that comes at once; false if none does, or a command has ended. */
+  #takePiece(): boolean {
+    const { master, report } = this.#channel;
+    for (let i = 0; i < YIELDS; i++) {
+      if (unreadBytes(master) > 0) {
+        this.#drain(1);
+        return true;
+      }
+      if (unreadBytes(report) > 0) return false;
+      yieldProcessor();
+    }
+    return false;
   }
 
   /** Resolves once the shell has begun the command that was sent last; false if not in time. */
@@ -311,7 +349,8 @@ export class Bash {
   async #readOutput(): Promise<void> {
     while (this.#end.isOpen && this.#isListening) {
       await readable(this.#channel.master);
-      this.#drain(TURN_READS);
+      // A terminal gives a piece at a time, and to look for another waits: we are told of it.
+      this.#drain(1);
       // The end of a short command is there by now: to be woken up for it takes longer than to look.
       if (this.#current !== null) this.#readReport();
       this.lookOn();

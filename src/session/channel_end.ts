@@ -15,6 +15,7 @@ import {
   setWindowSize,
   signalForeground,
   TERMIOS,
+  watchArrivals,
   write,
   writeNow,
 } from "../../ffi/mod.ts";
@@ -59,6 +60,7 @@ export class ChannelEnd {
     this.#channel = channel;
     const { master, text } = channel;
     fcntl(master, F.F_SETFL, fcntl(master, F.F_GETFL) | O.O_NONBLOCK);
+    watchArrivals(master);
     this.#mode = new SavedMode(master);
     this.#mode.change(CLEAR, SET);
     this.#mode.apply(master);

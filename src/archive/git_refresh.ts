@@ -66,7 +66,7 @@ export function isGitIndex(path: string): boolean {
 
 /**
  * Has an index know the files that hold exactly what was added, so that git need not read them; what
- * differs is left to git. Each file is read once. An index that cannot be read as one is left as it is.
+ * differs git is to read. Each file is read once. An index that cannot be read as one is left as it is.
  *
  * @param root A descriptor of the directory that was unpacked into.
  * @param path Of the index, beneath it.
@@ -108,23 +108,23 @@ export function refreshGitIndex(root: number, path: string): EntryRecord | null 
  */
 function update(index: GitIndex, tree: number, mtimeNs: bigint): bigint | null {
   using files = new TrackedFiles(tree, index.algorithm);
-  const unsure: IndexEntry[] = [];
+  const absent: IndexEntry[] = [];
   let latest = -1n;
   for (const entry of index.entries) {
-    const status = files.compare(entry);
-    if (status === null) {
-      unsure.push(entry);
-      continue;
+    const found = files.compare(entry);
+    if (found === "absent") absent.push(entry);
+    else if (found === "different") distrust(index, entry);
+    else {
+      remember(index, entry, found);
+      if (found.mtimeNs > latest) latest = found.mtimeNs;
     }
-    remember(index, entry, status);
-    if (status.mtimeNs > latest) latest = status.mtimeNs;
   }
-  if (latest < 0n) return null;
+  if (absent.length === index.entries.length) return null;
   const second = mtimeNs / NANOSECONDS;
   const isOlder = latest / NANOSECONDS >= second;
   if (isOlder) {
     const mayBeMissed = ({ mtimeSeconds }: IndexEntry) => BigInt(mtimeSeconds) >= second;
-    for (const entry of unsure.filter(mayBeMissed)) distrust(index, entry);
+    for (const entry of absent.filter(mayBeMissed)) distrust(index, entry);
   }
   seal(index);
   return isOlder ? (latest / NANOSECONDS + 1n) * NANOSECONDS : mtimeNs;
@@ -143,32 +143,37 @@ class TrackedFiles implements Disposable {
     this.#algorithm = algorithm;
   }
 
-  /** Gives the status of a file that is as it was added; null of any other. */
-  compare(entry: IndexEntry): FileStatus | null {
+  /** Gives the status of a file that is as it was added. */
+  compare(entry: IndexEntry): FileStatus | "different" | "absent" {
     const { directory, leaf } = splitPath(entry.path);
     const parent = this.#open(directory);
-    if (parent === null) return null;
+    if (parent === null) return "absent";
     const name = toCString(leaf);
-    return unlessAstray(() =>
+    const found = unlessAstray(() =>
       entry.kind === "symlink"
         ? this.#compareLink(parent, name, entry)
         : this.#compareFile(parent, name, entry)
     );
+    return found ?? "absent";
   }
 
-  #compareLink(parent: number, name: CString, { oid }: IndexEntry): FileStatus | null {
+  #compareLink(parent: number, name: CString, { oid }: IndexEntry): FileStatus | "different" {
     const target = readLinkAt(parent, name);
-    return this.#isNamed(oid, target.length, [target]) ? lstatAt(parent, name) : null;
+    return this.#isNamed(oid, target.length, [target]) ? lstatAt(parent, name) : "different";
   }
 
-  #compareFile(parent: number, name: CString, { kind, oid, size }: IndexEntry): FileStatus | null {
+  #compareFile(
+    parent: number,
+    name: CString,
+    { kind, oid, size }: IndexEntry,
+  ): FileStatus | "different" {
     const fd = openAt(parent, name, O.O_NOFOLLOW | O.O_NONBLOCK | O.O_CLOEXEC);
     try {
       const status = statFd(fd);
       const mode = S.S_IFREG | (kind === "executable" ? S.S_IXUSR : 0);
-      if ((status.mode & (S.S_IFMT | S.S_IXUSR)) !== mode) return null;
-      if ((size !== 0 && size !== status.size) || !isHeld(status)) return null;
-      return this.#isNamed(oid, status.size, this.#pieces(fd)) ? status : null;
+      if ((status.mode & (S.S_IFMT | S.S_IXUSR)) !== mode) return "different";
+      if ((size !== 0 && size !== status.size) || !isHeld(status)) return "different";
+      return this.#isNamed(oid, status.size, this.#pieces(fd)) ? status : "different";
     } finally {
       close(fd);
     }

@@ -56,6 +56,18 @@ Deno.test("what is ready has room for few layers until a sandbox has had many", 
   }
 });
 
+Deno.test("as many are kept ready as a crowd took, whoever asks for one meanwhile", async () => {
+  await using server = new TestServer();
+  const ask = () => server.create();
+  await Promise.all(Array.from({ length: 24 }, ask));
+  const { ready } = (await server.whenReady()).sandboxes;
+  assert(ready >= 24, `${ready} are ready`); // some of the first may have been made while others were
+  for (let i = 0; i < 3; i++) {
+    await ask();
+    assertEquals((await server.whenReady()).sandboxes.ready, ready);
+  }
+});
+
 Deno.test("what is ready and ends is not taken, and nothing of it outlives the server", async () => {
   await using server = new TestServer();
   const sandbox = await server.create();

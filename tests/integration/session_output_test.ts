@@ -190,3 +190,17 @@ Deno.test("carriage returns of a patch stay, in both directions", async () => {
   const patch = "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\r\n-b\r\n+c\r\n";
   assertEquals(await session.print(`git apply <<'E'\n${patch}E\ncat f`), "a\r\nc\r\n");
 });
+
+Deno.test("sessions that print at once are told each to the byte", async () => {
+  await using stack = new AsyncDisposableStack();
+  const sessions = await Promise.all(Array.from({ length: 6 }, () => liveSession()));
+  for (const session of sessions) stack.use(session);
+  const first = (i: number) => (i + 1) * 100_000;
+  const printed = await Promise.all(
+    sessions.map((session, i) => session.print(`seq ${first(i)} ${first(i + 1) - 1}`)),
+  );
+  for (const [i, text] of printed.entries()) {
+    const numbers = Array.from({ length: 100_000 }, (_, k) => `${first(i) + k}\n`);
+    assert(text === numbers.join(""), `session ${i} printed something else`);
+  }
+});

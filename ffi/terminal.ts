@@ -76,12 +76,14 @@ export function signalForeground(master: number, signal: number): void {
 
 const count = new Int32Array(32); // past 64 bytes it lies outside of the heap that moves
 
+const FIONREAD = BigInt(IOCTL.FIONREAD);
+
 /**
  * How many bytes can be read at once (FIONREAD), also of a pipe; 0 of what cannot be asked. A terminal is
  * not asked whether more are on their way, as read(2) and poll(2) ask, and wait for the answer.
  */
 export function unreadBytes(fd: number): number {
-  return libc.ioctl(fd, BigInt(IOCTL.FIONREAD), count) < 0 ? 0 : count[0]!;
+  return libc.ioctl(fd, FIONREAD, count) < 0 ? 0 : count[0]!;
 }
 
 function ioctlValue(fd: number, request: number, value: number, shown: string): void {

@@ -64,8 +64,8 @@ const PATIENCE_MS = 2;
 /** So often others have the processor before we stand still: they may be about to print. */
 const YIELDS = 50;
 
-/** After so many pieces at once we are not told of more meanwhile. */
-const MANY_PIECES = 4;
+/** After so many pieces at once we look how late it is, and are not told of more meanwhile. */
+const MANY_PIECES = 8;
 
 /** Commands under way, in all shells. */
 const underWay = new Set<Current>();
@@ -118,6 +118,7 @@ export class Bash {
   readonly #reports = new ReportReader();
   #current: Current | null = null;
   #onOutput: ((bytes: Bytes) => void) | null = null;
+  readonly #print = (bytes: Bytes) => (this.#onOutput ?? this.onLate)(bytes);
   #ended: RoomEnd | null = null;
   #isListening = false;
 
@@ -220,14 +221,16 @@ export class Bash {
     const watch = new Watch([report, master]);
     const until = performance.now() + PATIENCE_MS;
     using undo = new DisposableStack();
-    let pieces = 0;
+    let isHearing = true;
     while (this.#current !== null && this.#end.isOpen && underWay.size === 1) {
       const left = Math.ceil(until - performance.now());
       if (left <= 0) return;
-      if (this.#isListening && this.#takePiece()) {
-        if (++pieces !== MANY_PIECES) continue;
-        ignoreArrivals(master);
-        undo.defer(() => hearArrivals(master));
+      if (this.#takePieces()) {
+        if (isHearing) {
+          isHearing = false;
+          ignoreArrivals(master);
+          undo.defer(() => hearArrivals(master));
+        }
         continue;
       }
       if (!this.#isListening) watch.leave(master);
@@ -238,18 +241,21 @@ export class Bash {
     }
   }
 
-  /** Takes a piece of output that comes at once; false if none does, or a command has ended. */
-  #takePiece(): boolean {
+  /** Takes output that comes at once, piece by piece; false if that was not much, or a command has ended. */
+  #takePieces(): boolean {
     const { master, report } = this.#channel;
-    for (let i = 0; i < YIELDS; i++) {
+    let pieces = 0;
+    for (let i = 0; i < YIELDS && pieces < MANY_PIECES && this.#isListening; i++) {
       if (unreadBytes(master) > 0) {
         this.#drain(1);
-        return true;
+        pieces++;
+        i = 0;
+        continue;
       }
       if (unreadBytes(report) > 0) return false;
       yieldProcessor();
     }
-    return false;
+    return pieces === MANY_PIECES;
   }
 
   /** Resolves once the shell has begun the command that was sent last; false if not in time. */
@@ -358,8 +364,7 @@ export class Bash {
   }
 
   #drain(reads: number): void {
-    const take = (bytes: Bytes) => (this.#onOutput ?? this.onLate)(bytes);
-    if (!this.#end.drain(reads, take)) this.#isListening = false;
+    if (!this.#end.drain(reads, this.#print)) this.#isListening = false;
   }
 
   async #readReports(): Promise<void> {

@@ -21,6 +21,8 @@ export interface Verified {
   readonly archive: string;
   readonly entries: number;
   readonly faults: readonly Fault[];
+  /** Whether it was unpacked for other ids: its owners cannot be seen from here, and nothing was compared. */
+  readonly isSkipped: boolean;
 }
 
 /** Told while layers are compared. */
@@ -44,6 +46,12 @@ export async function* verifyLayers(
   for (const layer of layers) {
     using held = node.store.holdLayer({ ...layer, sha256: layer.archive.sha256 });
     if (held === null) continue; // it was removed in the meantime
+    const { key, path, entries } = layer;
+    const verified = { key, path, archive: layer.archive.name, entries };
+    if (layer.idmap !== node.idmap) {
+      yield { ...verified, faults: [], isSkipped: true };
+      continue;
+    }
     const faults: Fault[] = [];
     await node.worker.work({
       args: ["__verify", `/tree${layer.path}`, "/list"],
@@ -57,8 +65,7 @@ export async function* verifyLayers(
         if ("progress" in message) onProgress(layer, message.progress);
       },
     });
-    const { key, path, entries } = layer;
-    yield { key, path, archive: layer.archive.name, entries, faults };
+    yield { ...verified, faults, isSkipped: false };
   }
 }
 

@@ -102,7 +102,8 @@ export function refreshGitIndex(root: number, path: string): EntryRecord | null 
 
 /**
  * Compares each file. git reads those again that changed when the index was written, or later: the
- * index becomes younger than all that are known to be as they were added.
+ * index becomes younger than all that are known to be as they were added. But never younger than now:
+ * what a program changes from here on must count as later.
  *
  * @returns The time that the index gets, in nanoseconds; null if it has nothing to learn.
  */
@@ -121,13 +122,14 @@ function update(index: GitIndex, tree: number, mtimeNs: bigint): bigint | null {
   }
   if (absent.length === index.entries.length) return null;
   const second = mtimeNs / NANOSECONDS;
-  const isOlder = latest / NANOSECONDS >= second;
+  const latestSecond = latest / NANOSECONDS;
+  const isOlder = latestSecond >= second && latestSecond < BigInt(Math.floor(Date.now() / 1000));
   if (isOlder) {
     const mayBeMissed = ({ mtimeSeconds }: IndexEntry) => BigInt(mtimeSeconds) >= second;
     for (const entry of absent.filter(mayBeMissed)) distrust(index, entry);
   }
   seal(index);
-  return isOlder ? (latest / NANOSECONDS + 1n) * NANOSECONDS : mtimeNs;
+  return isOlder ? (latestSecond + 1n) * NANOSECONDS : mtimeNs;
 }
 
 /** Files of a work tree, which hostile content may have made anything. */

@@ -5,6 +5,7 @@ import { cleanStore, storeUsage, type Usage, type Verified, verifyLayers } from 
 import { parseDuration } from "./duration.ts";
 import { onStderr } from "./progress.ts";
 import { Relay } from "./relay.ts";
+import { parseUserns } from "./userns_option.ts";
 import { parseSize } from "./size.ts";
 import type { Subcommand } from "./subcommand.ts";
 import { toFacts, toTable } from "./table.ts";
@@ -28,18 +29,22 @@ Options:
                         $XDG_DATA_HOME/minisandbox]
       --json            print JSON
       --help            print this
+  verify:
+      --userns on|off   off: those that were unpacked with it [on]
   gc:
       --max-size SIZE   remove unused layers, the one longest unused first, until all layers take no
                         more than this
       --older-than AGE  remove layers that have not been used for so long: 30d, 12h
       --dry-run         only show what would go
 
-Exit codes: 0; of verify, 1 if something is wrong.
+Exit codes: 0; of verify, 1 if something is wrong, or if one that was named cannot be compared.
 
 Examples:
   minisandbox store verify
   minisandbox store gc --max-size 50G --older-than 30d --dry-run
   minisandbox store usage --json`;
+
+const VERIFY_OPTIONS = { ...STORE_OPTIONS, userns: { kind: "value" } } as const;
 
 const GC_OPTIONS = {
   ...STORE_OPTIONS,
@@ -55,7 +60,7 @@ export const storeCommand: Subcommand = verbCommand({
   help: HELP,
   verbs: {
     verify: verb("verify [OPTION]... [KEY]...", {
-      options: STORE_OPTIONS,
+      options: VERIFY_OPTIONS,
       most: Infinity,
       run: verify,
     }),
@@ -64,9 +69,9 @@ export const storeCommand: Subcommand = verbCommand({
   },
 });
 
-async function verify({ options, operands }: VerbLine<typeof STORE_OPTIONS>): Promise<number> {
+async function verify({ options, operands }: VerbLine<typeof VERIFY_OPTIONS>): Promise<number> {
   using relay = new Relay(false);
-  using node = new Node(options.store);
+  using node = new Node(options.store, { usesUserNamespace: parseUserns(options.userns) });
   const { isTerminal, write } = onStderr(options.json);
   const layers: Verified[] = [];
   const found = verifyLayers(node, operands, {
@@ -82,10 +87,18 @@ async function verify({ options, operands }: VerbLine<typeof STORE_OPTIONS>): Pr
     if (!options.json) print(false, layer, toVerdict(layer));
   }
   if (options.json) print(true, layers, []);
-  return layers.every(({ faults }) => faults.length === 0) ? 0 : 1;
+  const isGood = ({ faults, isSkipped }: Verified) =>
+    faults.length === 0 && !(isSkipped && operands.length > 0);
+  return layers.every(isGood) ? 0 : 1;
 }
 
-function toVerdict({ key, path, archive, entries, faults }: Verified): string[] {
+function toVerdict({ key, path, archive, entries, faults, isSkipped }: Verified): string[] {
+  if (isSkipped) {
+    return [
+      `SKIP ${key.slice(0, 12)} ${path} (${archive}): unpacked for other ids`,
+      "     remedy: verify it as who unpacked it did: as that user, or with --userns off",
+    ];
+  }
   const state = faults.length === 0
     ? `${entries} entries are whole`
     : `${faults.length} ${faults.length === 1 ? "fault" : "faults"}`;

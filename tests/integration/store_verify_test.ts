@@ -1,6 +1,7 @@
 /** Tests of `store verify`: every damage is found and named, nothing else is. */
 import { assertEquals } from "@std/assert";
 import { createHash } from "node:crypto";
+import { onlyAs } from "../support/identity.ts";
 import { minisandbox, sharedStore } from "../support/minisandbox.ts";
 import { pax, tar } from "../support/tar.ts";
 import { tempDir } from "../support/temp_dir.ts";
@@ -145,4 +146,25 @@ Deno.test("an exported layer is the archive again: it imports to the same files"
   const second = await show(again.key);
   assertEquals([second.bytes, second.path], [first.bytes - "first".length, "/opt/x"]);
   assertEquals(await verify(again.key), { code: 0, faults: [] });
+});
+
+Deno.test({
+  name: "a layer that was unpacked for other ids is not taken for a damaged one",
+  ...onlyAs("root"),
+  fn: async () => {
+    using temp = tempDir();
+    const store = ["--store", `${temp.path}/store`];
+    const archive = `${temp.path}/x.tar`;
+    Deno.writeFileSync(archive, tar(...MEMBERS));
+    const run = ["run", "--userns", "off", "--quiet", ...store, "--layer", `${archive}:/opt/x`];
+    assertEquals((await minisandbox([...run, "--", "true"])).code, 0);
+    const look = async (...args: readonly string[]) => {
+      const { code, stdout } = await minisandbox(["store", "verify", ...store, ...args]);
+      return [code, stdout.slice(0, 4), stdout.split(" ")[1]!] as const;
+    };
+    const [code, verdict, key] = await look();
+    assertEquals([code, verdict], [0, "SKIP"]);
+    assertEquals(await look(key), [1, "SKIP", key]);
+    assertEquals(await look("--userns", "off"), [0, "PASS", key]);
+  },
 });

@@ -81,13 +81,8 @@ export function generatedEtc(): Record<string, string> {
   };
 }
 
-/**
- * Lets git work in a repository whatever its owner: who may write it is settled by the sandbox. And it
- * takes a file for what its index says by size and time: an unpacked one is another inode, and each
- * sandbox would read all files once, and write the index.
- */
-export const GIT_CONFIG = "[safe]\n\tdirectory = *\n" +
-  "[core]\n\tcheckStat = minimal\n\ttrustctime = false\n";
+/** Lets git work in a repository whatever its owner: who may write it is settled by the sandbox. */
+export const GIT_CONFIG = "[safe]\n\tdirectory = *\n";
 
 /** Files that differ from sandbox to sandbox, by name. */
 export function siteEtc(

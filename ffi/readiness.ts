@@ -49,7 +49,7 @@ export function forget(fd: number): void {
  * whether there is something waits for a thread of the kernel, and a wait that begins asks.
  */
 export function watchArrivals(fd: number): void {
-  arrivals.set(fd, { isKnown: true });
+  arrivals.set(fd, { looks: 0 });
   arm(fd);
 }
 
@@ -71,8 +71,11 @@ interface Waiter {
 /** Who waits for what; a descriptor is watched for as long as it stands here. */
 const waiting = new Map<number, Waiter[]>();
 
-/** Descriptors watched for good, and whether who waits for one has been told of all that came. */
-const arrivals = new Map<number, { isKnown: boolean }>();
+/** Descriptors watched for good, and how often who waits for one is told of what came before. */
+const arrivals = new Map<number, { looks: number }>();
+
+/** An end comes only once, and may come with the last bytes: one look for those, and one for the end. */
+const LOOKS_AT_END = 2;
 
 /** How many descriptors one wait tells of at most. */
 const BATCH = 256;
@@ -86,8 +89,8 @@ let isPumping = false;
 function waitFor(fd: number, events: number, timeoutMs: number): Promise<boolean> {
   const arrival = arrivals.get(fd);
   const isArrival = arrival !== undefined && events === EPOLL.EPOLLIN;
-  if (isArrival && !arrival.isKnown) {
-    arrival.isKnown = true;
+  if (isArrival && arrival.looks > 0) {
+    arrival.looks--;
     return Promise.resolve(true);
   }
   return new Promise((resolve) => {
@@ -188,8 +191,8 @@ function tell(fd: number, events: number): void {
   const arrival = arrivals.get(fd);
   if (arrival !== undefined) {
     const isTold = interested.some((it) => it.events === EPOLL.EPOLLIN && !rest.includes(it));
-    // An end comes only once, and may come with the last bytes: whoever reads those is to look again.
-    if (isOver || (!isTold && (events & EPOLL.EPOLLIN) !== 0)) arrival.isKnown = false;
+    if (isOver) arrival.looks = LOOKS_AT_END;
+    else if (!isTold && (events & EPOLL.EPOLLIN) !== 0) arrival.looks = Math.max(1, arrival.looks);
   }
   // One that is watched for good is told of being writable over and over, if nobody says otherwise.
   if (arrival === undefined ? rest.length > 0 : (events & EPOLL.EPOLLOUT) !== 0) arm(fd);

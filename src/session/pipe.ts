@@ -14,7 +14,6 @@ import {
   readable,
   readNow,
   storeAway,
-  watchArrivals,
   writable,
   writeNow,
 } from "../../ffi/mod.ts";
@@ -29,15 +28,12 @@ const SPARE_BUFFERS = 16;
 /** The end that we read, of a pipe or a pty; it is closed at the end of the data. */
 export class PipeReader {
   readonly #fd: number;
-  readonly #isTerminal: boolean;
   #isOpen = true;
 
   /** Takes the descriptor over. */
-  constructor(fd: number, { isTerminal = false } = {}) {
+  constructor(fd: number) {
     this.#fd = storeAway(fd);
-    this.#isTerminal = isTerminal;
     setNonblocking(this.#fd);
-    if (isTerminal) watchArrivals(this.#fd);
   }
 
   /** Gives what comes, as it comes; each chunk is the reader's until it asks for the next. */
@@ -72,8 +68,7 @@ export class PipeReader {
         if (count === 0 || (count < 0 && isLast)) return;
         if (count > 0) {
           yield buffer.subarray(0, count);
-          // A terminal gives a piece at a time, and to look for another waits: we are told of it.
-          if (isOver || !this.#isTerminal) continue;
+          continue;
         }
       } finally {
         if (spare.length < SPARE_BUFFERS) spare.push(buffer);

@@ -19,7 +19,7 @@ export class Terminal {
     this.#master = storeAway(master);
     this.resize(size);
     this.input = new PipeWriter(duplicate(this.#master));
-    this.output = new PipeReader(this.#master, { isTerminal: true });
+    this.output = new PipeReader(this.#master);
   }
 
   /** Tells the program of a new size (SIGWINCH). */

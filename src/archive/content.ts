@@ -1,5 +1,5 @@
-/** A file's bytes and holes, read from a descriptor. */
-import { type FileStatus, isErrno, read, SEEK, seek } from "../../ffi/mod.ts";
+/** A file's bytes and holes, read from a descriptor, and bytes written to one. */
+import { type FileStatus, isErrno, read, SEEK, seek, write } from "../../ffi/mod.ts";
 import type { Entry, Extent } from "./entry.ts";
 
 const CHUNK_BYTES = 256 * 1024;
@@ -29,7 +29,7 @@ export function contentBuffer(): Uint8Array<ArrayBuffer> {
  */
 export function* readContent(
   fd: number,
-  { size, extents }: Entry,
+  { size, extents }: Pick<Entry, "size" | "extents">,
   buffer: Uint8Array<ArrayBuffer>,
 ): Generator<Uint8Array> {
   for (const { offset, length } of extents ?? [{ offset: 0, length: size }]) {
@@ -43,6 +43,11 @@ export function* readContent(
       yield piece;
     }
   }
+}
+
+/** Writes all of them. @throws {SyscallError} If refused. */
+export function writeAll(fd: number, bytes: Uint8Array<ArrayBuffer>): void {
+  for (let at = 0; at < bytes.length;) at += write(fd, at === 0 ? bytes : bytes.subarray(at));
 }
 
 function findData(fd: number, at: number): number | null {

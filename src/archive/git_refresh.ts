@@ -21,9 +21,9 @@ import {
   seek,
   setTime,
   statFd,
-  write,
 } from "../../ffi/mod.ts";
 import { toCString } from "./byte_text.ts";
+import { contentBuffer, readContent, writeAll } from "./content.ts";
 import {
   type Algorithm,
   distrust,
@@ -37,16 +37,11 @@ import {
 import { splitPath } from "./path.ts";
 import type { EntryRecord } from "./record.ts";
 
-type Bytes = Uint8Array<ArrayBuffer>;
-
 /** Where an index lies in its work tree. */
 const INDEX = ".git/index";
 
 /** Of a million files. */
 const MAX_INDEX_BYTES = 128 * 1024 * 1024;
-
-/** Larger files are hashed in pieces. */
-const CHUNK_BYTES = 256 * 1024;
 
 const NANOSECONDS = 1_000_000_000n;
 
@@ -88,7 +83,8 @@ export function refreshGitIndex(root: number, path: string): EntryRecord | null 
   const status = statFd(file);
   const isPlain = (status.mode & S.S_IFMT) === S.S_IFREG && status.links === 1;
   if (!isPlain || status.size > MAX_INDEX_BYTES) return null;
-  const index = parseGitIndex(readAll(file, status.size));
+  const bytes = new Uint8Array(status.size);
+  const index = parseGitIndex(bytes.subarray(0, read(file, bytes)));
   if (index === null) return null;
   const mtimeNs = update(index, tree, status.mtimeNs);
   if (mtimeNs === null) return null;
@@ -136,7 +132,7 @@ function update(index: GitIndex, tree: number, mtimeNs: bigint): bigint | null {
 class TrackedFiles implements Disposable {
   readonly #tree: number;
   readonly #algorithm: Algorithm;
-  readonly #buffer = new Uint8Array(CHUNK_BYTES);
+  readonly #buffer = contentBuffer();
   /** Entries are sorted: the last directory is often the next one's. */
   #directory: { readonly path: string; readonly fd: number | null } = { path: "", fd: null };
 
@@ -175,7 +171,7 @@ class TrackedFiles implements Disposable {
       const mode = S.S_IFREG | (kind === "executable" ? S.S_IXUSR : 0);
       if ((status.mode & (S.S_IFMT | S.S_IXUSR)) !== mode) return "different";
       if ((size !== 0 && size !== status.size) || !isHeld(status)) return "different";
-      return this.#isNamed(oid, status.size, this.#pieces(fd)) ? status : "different";
+      return this.#isNamed(oid, status.size, this.#read(fd, status)) ? status : "different";
     } finally {
       close(fd);
     }
@@ -191,10 +187,8 @@ class TrackedFiles implements Disposable {
     return this.#directory.fd;
   }
 
-  *#pieces(fd: number): Generator<Uint8Array> {
-    for (let n = read(fd, this.#buffer); n > 0; n = read(fd, this.#buffer)) {
-      yield this.#buffer.subarray(0, n);
-    }
+  #read(fd: number, { size }: FileStatus): Iterable<Uint8Array> {
+    return readContent(fd, { size, extents: null }, this.#buffer);
   }
 
   /** Says whether git names an object so. */
@@ -221,15 +215,4 @@ function unlessAstray<T>(look: () => T): T | null {
     if (isErrno(error, ...LOST, ...FORBIDDEN)) return null;
     throw error;
   }
-}
-
-function readAll(fd: number, size: number): Bytes {
-  const bytes = new Uint8Array(size);
-  let at = 0;
-  for (let n = 1; n > 0 && at < size; at += n) n = read(fd, bytes.subarray(at));
-  return bytes.subarray(0, at);
-}
-
-function writeAll(fd: number, bytes: Bytes): void {
-  for (let at = 0; at < bytes.length;) at += write(fd, bytes.subarray(at));
 }

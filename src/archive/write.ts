@@ -1,11 +1,12 @@
 /** Entries in, files beneath a root out: every call relative to a descriptor, none through a link. */
-import { close, closeQuietly, ftruncate, S, SEEK, seek, statFd, write } from "../../ffi/mod.ts";
+import { close, closeQuietly, ftruncate, S, SEEK, seek, statFd } from "../../ffi/mod.ts";
 import { fromByteText, toCString } from "./byte_text.ts";
+import { writeAll } from "./content.ts";
 import { countLoss, type Counts, noCounts } from "./count.ts";
 import { describeOpen, Describer } from "./describe.ts";
 import type { Entry, EntrySink } from "./entry.ts";
-import { isGitIndex } from "./git_refresh.ts";
 import { FileQueue, type LateFile } from "./file_queue.ts";
+import { isGitIndex } from "./git_refresh.ts";
 import type { UnpackLimits } from "./limit.ts";
 import { Maker } from "./make.ts";
 import type { OwnerPolicy } from "./owner.ts";
@@ -237,10 +238,6 @@ export class TreeWriter implements EntrySink, Disposable {
   #tooLarge(): Error {
     return this.#place.refuse(`goes past the ${this.#limits.maxBytes} bytes that are allowed`);
   }
-}
-
-function writeAll(fd: number, bytes: Uint8Array<ArrayBuffer>): void {
-  for (let at = 0; at < bytes.length;) at += write(fd, at === 0 ? bytes : bytes.subarray(at));
 }
 
 /** Says whether all that root makes beneath its own directory belongs to it, by any mount option. */

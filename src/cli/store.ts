@@ -5,10 +5,10 @@ import { cleanStore, storeUsage, type Usage, type Verified, verifyLayers } from 
 import { parseDuration } from "./duration.ts";
 import { onStderr } from "./progress.ts";
 import { Relay } from "./relay.ts";
-import { parseUserns } from "./userns_option.ts";
 import { parseSize } from "./size.ts";
 import type { Subcommand } from "./subcommand.ts";
 import { toFacts, toTable } from "./table.ts";
+import { parseUserns } from "./userns_option.ts";
 import { print, STORE_OPTIONS, verb, verbCommand, type VerbLine } from "./verb.ts";
 
 const HELP = `Usage: minisandbox store verify [OPTION]... [KEY]...

@@ -245,15 +245,17 @@ export class Bash {
   #takePieces(): boolean {
     const { master, report } = this.#channel;
     let pieces = 0;
-    for (let i = 0; i < YIELDS && pieces < MANY_PIECES && this.#isListening; i++) {
+    for (let yields = 0; yields < YIELDS && pieces < MANY_PIECES && this.#isListening;) {
       if (unreadBytes(master) > 0) {
         this.#drain(1);
         pieces++;
-        i = 0;
-        continue;
+        yields = 0;
+      } else if (unreadBytes(report) > 0) {
+        return false;
+      } else {
+        yieldProcessor();
+        yields++;
       }
-      if (unreadBytes(report) > 0) return false;
-      yieldProcessor();
     }
     return pieces === MANY_PIECES;
   }
